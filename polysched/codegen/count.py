@@ -15,10 +15,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from polysched.codegen.lowered import own_expressions, variables
+from polysched.codegen.lowered import own_expressions
 from polysched.ir.integers.polynomial import Polynomial, summed
 from polysched.ir.interp import compiled
-from polysched.ir.node import walk
+from polysched.ir.node import variables, walk
 from polysched.ir.nodes import Binary, Const, Expr, For, Function, If, Let, Select, Stmt, Unary, Var
 from polysched.model.loops import trip_count
 

@@ -12,7 +12,6 @@ from typing import Any, TypeGuard, TypeVar
 from polysched.ir.dtypes import DType
 from polysched.ir.node import children, map_children, map_list, rewrite, substitute, walk
 from polysched.ir.nodes import (
-    Alloc,
     Array,
     Binary,
     Call,
@@ -20,7 +19,6 @@ from polysched.ir.nodes import (
     Const,
     Expr,
     For,
-    Function,
     If,
     Let,
     Load,
@@ -108,11 +106,6 @@ def operation(node: Expr) -> object:
     return type(node)
 
 
-def variables(node: Any) -> frozenset[str]:
-    """The names of the variables in it."""
-    return frozenset(part.name for part in walk(node) if isinstance(part, Var))
-
-
 @lru_cache(1 << 14)  # passes look several times at each
 def names_in(expr: Expr) -> frozenset[str]:
     """The names of variables and arrays in it."""
@@ -127,12 +120,6 @@ def values_of_lets(node: Any) -> dict[str, Expr]:
         if isinstance(part, Let):
             values[part.name] = substitute(part.value, values)
     return values
-
-
-def arrays_of(fn: Function) -> dict[str, Array]:
-    """Those that it takes and those that it allocates, by their names."""
-    local = (node.array for node in walk(fn.body) if isinstance(node, Alloc))
-    return {array.name: array for array in (*fn.arrays, *local)}
 
 
 def elements(array: Array) -> int:

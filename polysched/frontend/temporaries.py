@@ -15,8 +15,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import count
 
-from polysched.ir.node import map_blocks, rewrite, walk
-from polysched.ir.nodes import Alloc, Array, Expr, For, If, Load, Stmt, Store
+from polysched.ir.node import map_blocks, touches, walk
+from polysched.ir.nodes import Alloc, Array, For, If, Stmt, Store
+from polysched.ir.rename import rename_array
 
 
 def declare(body: tuple[Stmt, ...], temporaries: Iterable[Array], taken: Iterable[str]) -> tuple[Stmt, ...]:
@@ -48,7 +49,7 @@ def _fresh_names(name: str, taken: set[str]) -> Iterator[str]:
 
 def _placed(block: tuple[Stmt, ...], array: Array, fresh: Iterator[str]) -> tuple[Stmt, ...] | None:
     """`block` with Allocs for all uses of the array in it; None if it may read what was written before it."""
-    users = [k for k, stmt in enumerate(block) if _mentions(stmt, array.name)]
+    users = [k for k, stmt in enumerate(block) if touches(stmt, array.name)]
     if not users:
         return block
     reads_earlier, _ = _flow(block, array.name)
@@ -75,18 +76,9 @@ def _inside(stmt: Stmt, array: Array, fresh: Iterator[str]) -> Stmt:
 def _declared(block: tuple[Stmt, ...], first: int, array: Array, fresh: Iterator[str]) -> tuple[Stmt, ...]:
     """`block` with the Alloc just before its first use."""
     name = next(fresh)
-    rest = renamed(block[first:], array.name, name)
+    rest = rename_array(block[first:], array.name, name)
     loc = next(node.loc for node in walk(block[first:]) if isinstance(node, Store) and node.array == array.name)
     return (*block[:first], Alloc(replace(array, name=name), loc), *rest)
-
-
-def renamed(body: tuple[Stmt, ...], old: str, new: str) -> tuple[Stmt, ...]:
-    """The body with another name of an array in its loads and stores."""
-
-    def rename(node: Expr | Stmt) -> Expr | Stmt | None:
-        return replace(node, array=new) if isinstance(node, Load | Store) and node.array == old else None
-
-    return body if old == new else rewrite(body, rename)
 
 
 def _flow(block: tuple[Stmt, ...], name: str) -> tuple[bool, bool]:
@@ -95,12 +87,12 @@ def _flow(block: tuple[Stmt, ...], name: str) -> tuple[bool, bool]:
     for stmt in block:
         match stmt:
             case Store(array, index, value):
-                reads, writes = _mentions((*index, value), name), array == name
+                reads, writes = touches((*index, value), name), array == name
             case For(lo=lo, hi=hi, body=body):
-                reads, writes = _mentions((lo, hi), name) or _flow(body, name)[0], False  # it may run zero times
+                reads, writes = touches((lo, hi), name) or _flow(body, name)[0], False  # it may run zero times
             case If(cond, then, other):
                 then_flow, other_flow = _flow(then, name), _flow(other, name)
-                reads = _mentions(cond, name) or then_flow[0] or other_flow[0]
+                reads = touches(cond, name) or then_flow[0] or other_flow[0]
                 writes = then_flow[1] and other_flow[1]
             case Alloc():
                 reads = writes = False
@@ -110,7 +102,3 @@ def _flow(block: tuple[Stmt, ...], name: str) -> tuple[bool, bool]:
             return True, False
         written = written or writes
     return False, written
-
-
-def _mentions(node: Expr | Stmt | tuple[Expr, ...], name: str) -> bool:
-    return any(isinstance(n, Load | Store) and n.array == name for n in walk(node))

@@ -1,4 +1,4 @@
-"""Walking and rewriting the IR, generically: no pass spells out how to recurse."""
+"""Walking and rewriting the IR, generically: no pass spells out how to recurse; and what is used in it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields, replace
 from typing import Any
 
-from polysched.ir.nodes import Array, Binary, Const, Expr, For, Function, If, Stmt, Store, Var
+from polysched.ir.nodes import Alloc, Array, Binary, Const, Expr, For, Function, If, Load, Stmt, Store, Var
 
 _NUMBER = "int | float | bool"
 _DEFAULTS = f"tuple[tuple[str, {_NUMBER} | Contents], ...]"
@@ -131,3 +131,52 @@ def rewrite(node: Any, rule: Callable[[Any], Any | None]) -> Any:
 def substitute(node: Any, values: dict[str, Expr]) -> Any:
     """`node` with every `Var` named in `values` replaced; bound names must not clash with those in the values."""
     return rewrite(node, lambda n: values.get(n.name) if isinstance(n, Var) else None)
+
+
+# --- what is used
+
+
+def variables(nodes: Any) -> frozenset[str]:
+    """The names of loops, sizes and values that are used."""
+    return frozenset(node.name for node in walk(nodes) if isinstance(node, Var))
+
+
+def arrays_of(fn: Function) -> dict[str, Array]:
+    """Those that it takes and those that it allocates, by their names."""
+    local = (node.array for node in walk(fn.body) if isinstance(node, Alloc))
+    return {array.name: array for array in (*fn.arrays, *local)}
+
+
+def loaded(nodes: Any) -> frozenset[str]:
+    """The arrays that are loaded from."""
+    return frozenset(node.array for node in walk(nodes) if isinstance(node, Load))
+
+
+def stored(nodes: Any) -> frozenset[str]:
+    """The arrays that are stored to."""
+    return frozenset(node.array for node in walk(nodes) if isinstance(node, Store))
+
+
+def loads(nodes: Any, array: str) -> list[Load]:
+    """The loads of the array."""
+    return [node for node in walk(nodes) if isinstance(node, Load) and node.array == array]
+
+
+def uses(nodes: Any, array: str) -> list[Load | Store]:
+    """The loads and stores of the array."""
+    return [node for node in walk(nodes) if isinstance(node, Load | Store) and node.array == array]
+
+
+def touches(nodes: Any, array: str) -> bool:
+    """Is an element of the array loaded or stored?"""
+    return any(isinstance(node, Load | Store) and node.array == array for node in walk(nodes))
+
+
+def at_element(nodes: Any, array: str, name: str, index: tuple[Expr, ...]) -> Any:
+    """The nodes with one element, of the array called `name`, wherever they load or store `array`."""
+
+    def rule(node: Any) -> Any:
+        is_it = isinstance(node, Load | Store) and node.array == array
+        return replace(node, array=name, index=index) if is_it else None
+
+    return rewrite(nodes, rule)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from itertools import count
-from typing import Any
+from typing import Any, TypeVar
 
 from polysched.ir.node import rewrite, statements, walk
 from polysched.ir.nodes import Alloc, Call, For, Function, Let, Load, Stmt, Store, Var
+
+N = TypeVar("N")
 
 
 def used_names(fn: Function) -> set[str]:
@@ -56,6 +58,15 @@ def _renamed(body: tuple[Any, ...], names: Mapping[str, str]) -> tuple[Any, ...]
         return None
 
     return rewrite(body, rule) if names else body
+
+
+def rename_array(nodes: N, old: str, new: str) -> N:
+    """The nodes with another name of an array in their loads and stores."""
+
+    def rule(node: Any) -> Any:
+        return replace(node, array=new) if isinstance(node, Load | Store) and node.array == old else None
+
+    return nodes if old == new else rewrite(nodes, rule)
 
 
 def numbered_in_order(body: tuple[Any, ...], names: list[str]) -> tuple[tuple[Any, ...], dict[str, str]]:

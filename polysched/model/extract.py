@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 from functools import reduce
 
 from polysched.errors import InputError
-from polysched.ir.node import walk
-from polysched.ir.nodes import Alloc, Array, Expr, For, Function, If, Load, Stmt, Store, Unary, Var
+from polysched.ir.node import arrays_of, loaded, stored, touches, walk
+from polysched.ir.nodes import Alloc, Array, Expr, For, Function, If, Stmt, Store, Unary, Var
 from polysched.model.accesses import accesses
 from polysched.model.affine import AffineSpace, NotAffine, is_name
 from polysched.model.bounds import sizes_in_bounds
@@ -39,8 +39,7 @@ def extract(fn: Function, *, check_bounds: bool = True) -> Scop:
     if not leaves:
         raise InputError(f"'{fn.name}' stores nothing", fn.loc, "assign to an array, as in a[i] = ...")
     local = {node.array.name for leaf in leaves for node in walk(leaf.body) if isinstance(node, Alloc)}
-    own = (node.array for node in walk(fn.body) if isinstance(node, Alloc))
-    arrays = {a.name: a for a in (*fn.arrays, *own) if a.name not in local}
+    arrays = {name: array for name, array in arrays_of(fn).items() if name not in local}
     names = ["S"] if len(leaves) == 1 else [f"S{k}" for k in range(len(leaves))]
     statements = tuple(_statement(name, leaf, fn.sizes, arrays) for name, leaf in zip(names, leaves, strict=True))
     positive = sizes_not_negative(fn.sizes)
@@ -128,7 +127,7 @@ def _groups(body: tuple[Stmt, ...]) -> list[tuple[Stmt, ...]]:
     groups: list[tuple[Stmt, ...]] = [(stmt,) for stmt in body if not isinstance(stmt, Alloc)]
     for alloc in body:
         if isinstance(alloc, Alloc):
-            users = [k for k, group in enumerate(groups) if alloc.array.name in _touched(group)]
+            users = [k for k, group in enumerate(groups) if touches(group, alloc.array.name)]
             if users:
                 first, last = users[0], users[-1] + 1
                 merged = tuple(stmt for group in groups[first:last] for stmt in group)
@@ -137,15 +136,10 @@ def _groups(body: tuple[Stmt, ...]) -> list[tuple[Stmt, ...]]:
     return groups
 
 
-def _touched(body: tuple[Stmt, ...]) -> set[str]:
-    return {node.array for node in walk(body) if isinstance(node, Load | Store)}
-
-
 def _can_distribute(branch: If) -> bool:
     """May each statement inside test the condition for itself? Not if one of them could change it."""
-    written = {node.array for node in walk((*branch.then, *branch.other)) if isinstance(node, Store)}
-    tested = {node.array for node in walk(branch.cond) if isinstance(node, Load)}
-    return any(isinstance(node, For) for node in walk(branch)) and not written & tested
+    is_changed = stored((*branch.then, *branch.other)) & loaded(branch.cond)
+    return any(isinstance(node, For) for node in walk(branch)) and not is_changed
 
 
 def _guard(child: _Leaf | _Loop, cond: Expr) -> _Leaf | _Loop:

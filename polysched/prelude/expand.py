@@ -20,14 +20,14 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 from functools import cached_property
 
-from polysched.ir.node import map_blocks, rewrite, walk
+from polysched.ir.node import at_element, map_blocks, rewrite, touches, uses, walk
 from polysched.ir.nodes import Alloc, Array, Binary, Const, Expr, For, Function, If, Stmt, Store, Var
 from polysched.model.affine import AffineSpace, NotAffine, expression
 from polysched.model.extents import fits_an_array, sizes_that_run
 from polysched.model.extract import extract
 from polysched.model.scop import Scop
 from polysched.prelude.edit import Places, require_done
-from polysched.prelude.uses import at_element, is_never_negative, iterations, touches, uses
+from polysched.prelude.uses import is_never_negative, iterations
 from polysched.support import isl
 
 

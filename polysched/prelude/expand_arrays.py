@@ -26,14 +26,14 @@ from polysched.deps.dependences import Dependence, Dependences
 from polysched.errors import BudgetExceeded, InputError
 from polysched.ir.build import binary
 from polysched.ir.dtypes import boolean
-from polysched.ir.node import rewrite, walk
+from polysched.ir.node import rewrite, stored, touches, uses, variables
 from polysched.ir.nodes import Alloc, Array, Const, Expr, For, Function, If, Load, Stmt, Store, Var
 from polysched.ir.rename import fresh_names, used_names
 from polysched.model.affine import condition, value
 from polysched.model.extents import along, extent, fits_an_array, sizes_that_run
 from polysched.model.extract import extract
 from polysched.model.scop import Access, Scop, Statement
-from polysched.prelude.uses import is_never_negative, touches, uses, variables
+from polysched.prelude.uses import is_never_negative
 from polysched.support import isl
 
 _SECONDS = 5.0  # for the dependences by which that is right
@@ -69,7 +69,7 @@ def _expansion(fn: Function, name: str, scop: Scop, dependences: Dependences) ->
     """What may be done about the array, if anything."""
     array = next((array for array in fn.arrays if array.name == name and array.shape), None)
     loops = tuple(_loops_around(fn.body, name)) if array else ()
-    if array is None or not loops or name not in _written(fn):
+    if array is None or not loops or name not in stored(fn.body):
         return None
     users = tuple(s for s in scop.statements if s.iterators[: len(loops)] == tuple(loop.var for loop in loops))
     return _Expansion(array, loops, users, scop, dependences)
@@ -84,10 +84,6 @@ def _loops_around(body: tuple[Stmt, ...], name: str) -> Iterator[For]:
             return
         yield loop
         body = loop.body
-
-
-def _written(fn: Function) -> set[str]:
-    return {node.array for node in walk(fn.body) if isinstance(node, Store)}
 
 
 @dataclass(frozen=True)

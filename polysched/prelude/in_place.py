@@ -19,10 +19,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from polysched.ir.effects import is_total
-from polysched.ir.node import map_blocks, map_list, walk
+from polysched.ir.node import at_element, map_blocks, map_list, touches, variables, walk
 from polysched.ir.nodes import Alloc, Array, For, Function, Load, Stmt, Store
 from polysched.ir.rename import bound_names
-from polysched.prelude.uses import at_element, touches, variables
 
 
 def accumulate_in_place(fn: Function) -> Function:

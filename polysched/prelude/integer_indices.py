@@ -21,11 +21,10 @@ import numpy as np
 from polysched.ir.build import add, floordiv, mul
 from polysched.ir.dtypes import i64
 from polysched.ir.interp import compiled
-from polysched.ir.node import map_children, walk
+from polysched.ir.node import map_children, variables, walk
 from polysched.ir.nodes import Binary, Call, Cast, Const, Expr, For, Function, Load, Unary, Var
 from polysched.ir.simplify import simplify
 from polysched.model.loops import trip_count
-from polysched.prelude.uses import variables
 
 _MOST = 4096  # iterations that are tried
 _LARGE = 1 << 31  # values below it differ by what int64 holds

@@ -31,13 +31,12 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from polysched.config.heuristics.nest import MACRO_ELEMENTS, MACRO_STEPS
-from polysched.ir.node import map_blocks, map_list, statements, substitute, walk
+from polysched.ir.node import at_element, map_blocks, map_list, statements, substitute, touches, uses, variables, walk
 from polysched.ir.nodes import Alloc, Array, Const, Expr, For, Function, If, Load, Select, Stmt, Store
 from polysched.ir.rename import bound_names, fresh_names, used_names
 from polysched.ir.simplify import simplify
 from polysched.model.loops import trip_count
 from polysched.prelude.edit import Places, require_done
-from polysched.prelude.uses import at_element, touches, uses, variables
 
 
 def write_out(fn: Function, *names: str) -> Function:

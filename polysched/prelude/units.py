@@ -11,9 +11,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from polysched.ir.node import map_blocks, rewrite, substitute, walk
+from polysched.ir.node import map_blocks, rewrite, substitute, uses, walk
 from polysched.ir.nodes import Alloc, Array, Const, Expr, For, Function, If, Load, Stmt, Store
-from polysched.prelude.uses import uses
 
 _ZERO = Const(0)
 

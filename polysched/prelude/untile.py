@@ -26,7 +26,7 @@ from polysched.errors import InputError
 from polysched.ir.build import add, mul
 from polysched.ir.dtypes import i64
 from polysched.ir.integers.linear import Linear, expression, forms
-from polysched.ir.node import map_blocks, map_list, rewrite, substitute, walk
+from polysched.ir.node import map_blocks, map_list, rewrite, substitute, variables, walk
 from polysched.ir.nodes import Alloc, Binary, Const, Expr, For, Function, If, Load, Stmt, Store, Var
 from polysched.model.affine import NotAffine, value
 from polysched.model.extract import extract
@@ -34,7 +34,7 @@ from polysched.model.scop import Scop, Statement
 from polysched.prelude.expand import expand_temporaries
 from polysched.prelude.structure.forward import forward_indices
 from polysched.prelude.structure.structure import structured
-from polysched.prelude.uses import iterations, variables
+from polysched.prelude.uses import iterations
 from polysched.support import isl
 from polysched.transform.edits.base.graft import copied
 

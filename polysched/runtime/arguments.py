@@ -29,8 +29,8 @@ from polysched.ir.contents import default_arguments
 from polysched.ir.dtypes import DType
 from polysched.ir.integers.intervals import whole
 from polysched.ir.interp import evaluate
-from polysched.ir.node import walk
-from polysched.ir.nodes import LARGEST_SIZE, Alloc, Array, Function, Store, Var
+from polysched.ir.node import stored, walk
+from polysched.ir.nodes import LARGEST_SIZE, Alloc, Array, Function, Var
 from polysched.prelude.structure.radix import factors_of, products_in
 from polysched.runtime.extents import polynomial, size_of, sizes_of
 from polysched.runtime.views import Form, View, view_of
@@ -107,8 +107,7 @@ class Binder:
     @cached_property
     def written(self) -> frozenset[str]:
         """The names of the arrays that it writes."""
-        stores = {node.array for node in walk(self.fn.body) if isinstance(node, Store)}
-        return frozenset(array.name for array in self.fn.arrays if array.name in stores)
+        return stored(self.fn.body).intersection(array.name for array in self.fn.arrays)
 
     @cached_property
     def _known(self) -> frozenset[str]:

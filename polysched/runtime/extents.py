@@ -5,15 +5,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from operator import add, index, mul, sub
+from collections.abc import Iterator, Mapping, Sequence
+from operator import index
 from typing import Any
 
 from polysched.errors import LaunchError
+from polysched.ir.arithmetic import UNBOUNDED
 from polysched.ir.contents import default_arguments
 from polysched.ir.integers.polynomial import Polynomial
 from polysched.ir.interp import evaluate
-from polysched.ir.node import walk
+from polysched.ir.node import variables
 from polysched.ir.nodes import LARGEST_SIZE, Binary, Const, Expr, Function, Unary, Var
 
 
@@ -87,9 +88,5 @@ def polynomial(extent: Expr, sizes: Mapping[str, int]) -> Polynomial | None:
             return polynomial(Binary("-", Const(0), arg), sizes)
         case Binary("+" | "-" | "*" as op, left, right):
             one, other = polynomial(left, sizes), polynomial(right, sizes)
-            return None if one is None or other is None else _COMBINED[op](one, other)
-    names = [node.name for node in walk(extent) if isinstance(node, Var)]
-    return Polynomial.number(evaluate(extent, sizes)) if all(name in sizes for name in names) else None
-
-
-_COMBINED: dict[str, Callable[[Polynomial, Polynomial], Polynomial]] = {"+": add, "-": sub, "*": mul}
+            return None if one is None or other is None else UNBOUNDED[op](one, other)
+    return Polynomial.number(evaluate(extent, sizes)) if variables(extent) <= sizes.keys() else None

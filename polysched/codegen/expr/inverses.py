@@ -14,9 +14,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from polysched.codegen.lowered import variables
 from polysched.ir.build import const
-from polysched.ir.node import map_children, walk
+from polysched.ir.node import map_children, variables, walk
 from polysched.ir.nodes import Binary, Call, Const, Expr, For, Function, Load, Store
 from polysched.ir.rename import bound_names
 

@@ -24,11 +24,11 @@ from typing import Any
 
 from polysched.codegen.expr.cost import COSTS, cost, costs_on
 from polysched.codegen.expr.rank import Scope
-from polysched.codegen.lowered import in_subscripts, is_mapped, variables
+from polysched.codegen.lowered import in_subscripts, is_mapped
 from polysched.config.options import Options
 from polysched.config.target import TargetData
 from polysched.ir.dtypes import boolean
-from polysched.ir.node import map_children, walk
+from polysched.ir.node import map_children, variables, walk
 from polysched.ir.nodes import DIVISIONS, Binary, Call, Const, Expr, For, Function, If, Let, Load, Stmt, Store, Var
 from polysched.ir.rename import bound_names, fresh_names, numbered_in_order, used_names
 from polysched.model.loops import trip_count

@@ -14,14 +14,14 @@ from typing import Any
 from polysched.codegen.gpu.copies import Staged
 from polysched.codegen.gpu.footprint import Box, footprint, in_locals, union
 from polysched.codegen.gpu.thread_nest import ThreadNest
-from polysched.codegen.lowered import elements, variables
+from polysched.codegen.lowered import elements
 from polysched.codegen.memory.tile_nest import Side, moved, side_of
 from polysched.config.heuristics.code import TILE_LOOP
 from polysched.config.heuristics.gpu import READ_OFTEN, WORTH_A_COPY
 from polysched.config.target import LIMITS
 from polysched.ir.effects import is_total, is_total_operation
 from polysched.ir.integers.linear import Linear, forms
-from polysched.ir.node import children, rewrite, walk
+from polysched.ir.node import children, rewrite, variables, walk
 from polysched.ir.nodes import Alloc, Array, Binary, Cast, Const, Expr, For, Function, Load, Unary, Var
 from polysched.ir.rename import fresh_names, used_names
 

@@ -17,13 +17,12 @@ from dataclasses import dataclass
 from functools import reduce
 from math import gcd
 
-from polysched.codegen.lowered import variables
 from polysched.ir.build import add, floordiv, mul, sub
 from polysched.ir.dtypes import i64
 from polysched.ir.effects import is_total_operation
 from polysched.ir.integers.facts import Facts
 from polysched.ir.integers.linear import Linear, added, forms
-from polysched.ir.node import walk
+from polysched.ir.node import variables, walk
 from polysched.ir.nodes import DIVISIONS, Binary, Call, Const, Expr, Load, Unary, Var
 
 _POSITION = 1 << 58

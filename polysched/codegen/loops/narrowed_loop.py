@@ -18,12 +18,11 @@ from typing import Any
 from polysched.codegen.expr.rank import divisors
 from polysched.codegen.loops.guards import Step, put_together
 from polysched.codegen.loops.inequalities import Residue, Unknown, expression, is_total
-from polysched.codegen.lowered import variables
 from polysched.ir.build import add, binary, floordiv, floormod, mul, sub
 from polysched.ir.effects import may_change
 from polysched.ir.integers.facts import Facts
 from polysched.ir.integers.linear import Linear, added, forms
-from polysched.ir.node import flattened, rewrite, substitute, walk
+from polysched.ir.node import flattened, rewrite, substitute, variables, walk
 from polysched.ir.nodes import Binary, Const, Expr, For, Let, Stmt, Var
 from polysched.ir.rename import bound_names
 

@@ -19,11 +19,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from math import prod
 
-from polysched.codegen.lowered import around, changed, variables
+from polysched.codegen.lowered import around, changed
 from polysched.config.heuristics.gpu import PRELOADED
 from polysched.ir.build import add, mul
 from polysched.ir.effects import may_be_dropped
-from polysched.ir.node import children, map_blocks, map_list, rewrite, substitute, walk
+from polysched.ir.node import children, map_blocks, map_list, rewrite, substitute, variables, walk
 from polysched.ir.nodes import (
     LOGICAL,
     Alloc,

@@ -17,8 +17,8 @@ from math import prod
 
 from polysched.codegen.lowered import changed
 from polysched.config.heuristics.gpu import UNROLLED_LOADS, UNROLLED_OPERATIONS
-from polysched.ir.node import children, map_blocks, map_list, rewrite, walk
-from polysched.ir.nodes import Expr, For, Function, Let, Load, Stmt, Store, Var
+from polysched.ir.node import children, loaded, map_blocks, map_list, rewrite, stored, variables, walk
+from polysched.ir.nodes import Expr, For, Function, Let, Load, Stmt, Var
 from polysched.model.loops import trip_count
 from polysched.support.remembered import remembered
 
@@ -49,7 +49,7 @@ def _is_small(loop: For, most_trips: int) -> bool:
                 return False
     if trip_count(loop) == 1:
         return False
-    unrolled = _Unrolled({node.array for node in walk(loop) if isinstance(node, Store)})
+    unrolled = _Unrolled(stored(loop))
     operations = unrolled.operations(loop)
     return sum(unrolled.loads.values()) <= UNROLLED_LOADS and operations <= UNROLLED_OPERATIONS
 
@@ -58,7 +58,7 @@ def _is_small(loop: For, most_trips: int) -> bool:
 class _Unrolled:
     """Counts what is left of loops that are unrolled, where the compiler computes once what is the same."""
 
-    written: set[str]  # arrays
+    written: frozenset[str]  # arrays
     trips: dict[str, int] = field(default_factory=dict)  # of the loops around, by their variables
     changed_by: dict[str, set[str]] = field(default_factory=dict)  # which of them change a name that is bound in them
     free: set[str] = field(default_factory=set)  # names that nothing else changes
@@ -107,12 +107,4 @@ class _Unrolled:
         return _names(expr) <= self.free and not _loaded(expr)
 
 
-@remembered
-def _names(expr: Expr) -> frozenset[str]:
-    return frozenset(node.name for node in walk(expr) if isinstance(node, Var))
-
-
-@remembered
-def _loaded(expr: Expr) -> frozenset[str]:
-    """The arrays that it loads from."""
-    return frozenset(node.array for node in walk(expr) if isinstance(node, Load))
+_names, _loaded = remembered(variables), remembered(loaded)

@@ -39,12 +39,12 @@ from typing import Any
 from polysched.codegen.expr.conditions import claim, merged
 from polysched.codegen.expr.cost import cost
 from polysched.codegen.expr.rank import Scope
-from polysched.codegen.lowered import changed, if_changed, is_mapped, own_expressions, variables
+from polysched.codegen.lowered import changed, if_changed, is_mapped, own_expressions
 from polysched.config.heuristics.code import CANDIDATES, COPIED_OPERATIONS, DEAREST_LET, DEEPEST_COPIES, SHORT_LOOP
 from polysched.ir.build import conjunction
 from polysched.ir.dtypes import boolean
 from polysched.ir.effects import may_be_dropped
-from polysched.ir.node import flattened, rewrite, substitute, walk
+from polysched.ir.node import flattened, rewrite, substitute, variables, walk
 from polysched.ir.node import statements as every
 from polysched.ir.nodes import (
     PARALLEL,

@@ -18,12 +18,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from polysched.codegen.lowered import arrays_of, is_flat, moved, private
+from polysched.codegen.lowered import is_flat, moved, private
 from polysched.codegen.memory.surrounded import Surrounded
 from polysched.ir.build import binary
 from polysched.ir.effects import may_change
 from polysched.ir.integers.apart import are_apart
-from polysched.ir.node import map_children, walk
+from polysched.ir.node import arrays_of, map_children, walk
 from polysched.ir.nodes import Alloc, Expr, For, Function, If, Let, Load, Stmt, Store
 from polysched.ir.rename import used_names
 

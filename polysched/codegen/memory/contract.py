@@ -23,8 +23,8 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 
-from polysched.codegen.lowered import changed, is_mapped, values_of_lets, variables
-from polysched.ir.node import map_blocks, map_list, rewrite, substitute, walk
+from polysched.codegen.lowered import changed, is_mapped, values_of_lets
+from polysched.ir.node import map_blocks, map_list, rewrite, substitute, uses, variables, walk
 from polysched.ir.nodes import PARALLEL, Alloc, Array, Barrier, Expr, For, Function, If, Let, Load, Stmt, Store, Var
 from polysched.model.affine import AffineSpace
 from polysched.model.extract import extract
@@ -53,7 +53,7 @@ def _scalars_of_a_block(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
     whose elements for each iteration were no use: the loop in which they lived had one iteration."""
     own = (stmt for stmt in body if isinstance(stmt, Alloc) and stmt.array.space == "private")
     for alloc in (stmt for stmt in own if stmt.array.shape):
-        subscripts = set(_subscripts(body, alloc.array.name))
+        subscripts = {use.index for use in uses(body, alloc.array.name)}
         if len(subscripts) == 1 and is_fixed(subscripts.pop(), body):
             scalar = replace(alloc, array=replace(alloc.array, shape=()))
             body = _with_dimensions(_replaced(body, alloc, scalar), alloc.array.name)
@@ -100,7 +100,7 @@ def _declared_inside(
         case [If(cond=cond, then=then, other=()) as branch] if array.name not in _accessed(cond):
             new = _declared_inside(then, array, stays, axis)
             return None if new is None else _replaced(body, branch, replace(branch, then=new))
-    subscripts = set(_subscripts(tuple(users), array.name))
+    subscripts = {use.index for use in uses(tuple(users), array.name)}
     if len(subscripts) != 1 or not is_fixed(subscripts.pop(), body):
         return None
     inside = _with_dimensions(body, array.name)
@@ -119,7 +119,7 @@ def _row_inside(body: tuple[Stmt, ...], array: Array, stays: Callable[[str], boo
     """`body` with the part of the temporary that an iteration uses declared in the parallel loop that alone uses it."""
     match [stmt for stmt in body if array.name in _accessed(stmt)]:
         case [For(var=var, body=inner, kind=kind) as loop] if kind in PARALLEL and stays(var):
-            places = list(zip(*_subscripts(inner, array.name), strict=True))
+            places = list(zip(*(use.index for use in uses(inner, array.name)), strict=True))
             fixed = [len(set(place)) == 1 and is_fixed(place[:1], inner) for place in places]
             if not any(fixed):
                 return None
@@ -134,11 +134,6 @@ def _row_inside(body: tuple[Stmt, ...], array: Array, stays: Callable[[str], boo
 def _accessed(node: Stmt | Expr) -> frozenset[str]:
     """The arrays that it reads and writes."""
     return frozenset(n.array for n in walk(node) if isinstance(n, Load | Store))
-
-
-def _subscripts(node: Any, name: str) -> list[tuple[Expr, ...]]:
-    """The subscripts with which the array of that name is used."""
-    return [n.index for n in walk(node) if isinstance(n, Load | Store) and n.array == name]
 
 
 def is_fixed(index: tuple[Expr, ...], body: tuple[Stmt, ...]) -> bool:

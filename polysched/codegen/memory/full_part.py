@@ -15,12 +15,11 @@ from collections.abc import Set
 from dataclasses import dataclass, field, replace
 from functools import reduce
 
-from polysched.codegen.lowered import variables
 from polysched.codegen.memory.tile_nest import TileNest, full_when, least, mentions
 from polysched.ir.build import conjunction, floordiv
 from polysched.ir.effects import may_change
 from polysched.ir.integers.linear import Linear, added, expression, forms, never_negative
-from polysched.ir.node import walk
+from polysched.ir.node import variables, walk
 from polysched.ir.nodes import Binary, Expr, For, Load, Select, Store, Var
 
 Elements = dict[str, tuple[Expr, ...]]  # by their arrays: the subscripts

@@ -16,8 +16,7 @@ from dataclasses import replace
 from functools import reduce
 from typing import Any
 
-from polysched.codegen.lowered import arrays_of
-from polysched.ir.node import rewrite
+from polysched.ir.node import arrays_of, rewrite
 from polysched.ir.nodes import Alloc, Array, Binary, Const, Expr, Function, Load, Store
 
 

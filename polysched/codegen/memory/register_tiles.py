@@ -22,12 +22,12 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from polysched.codegen.lowered import Element, around, arrays_of, moved, private, rolled, variables
+from polysched.codegen.lowered import Element, around, moved, private, rolled
 from polysched.codegen.memory.full_part import Elements, FullPart, full_part
 from polysched.codegen.memory.tile_nest import Side, TileNest, tile_nest
 from polysched.ir.build import binary, conjunction
 from polysched.ir.integers.linear import expression
-from polysched.ir.node import map_children, walk
+from polysched.ir.node import arrays_of, map_children, variables, walk
 from polysched.ir.nodes import Alloc, Const, Expr, For, Function, If, Let, Load, Stmt, Store, Var
 from polysched.ir.rename import fresh_names, rename_bound, used_names
 from polysched.support import trace

@@ -12,10 +12,11 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from polysched.codegen.lowered import is_mapped, variables
+from polysched.codegen.lowered import is_mapped
 from polysched.config.heuristics.code import TILE_LOOP
 from polysched.ir.effects import may_change
 from polysched.ir.integers.linear import Linear, added, forms
+from polysched.ir.node import variables
 from polysched.ir.nodes import For, Let, Stmt, Store, Var
 
 

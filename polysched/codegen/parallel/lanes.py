@@ -21,12 +21,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from polysched.codegen.lowered import arrays_of, is_flat, moved, private
+from polysched.codegen.lowered import is_flat, moved, private
 from polysched.codegen.parallel.updates import Update, updates_in
 from polysched.config.heuristics.cpu import SUM_OPERATIONS, SUM_TRIPS, SUM_VECTORS
 from polysched.ir.build import add, binary, floordiv, mul, sub
 from polysched.ir.integers.trips import most_trips
-from polysched.ir.node import map_children, substitute, walk
+from polysched.ir.node import arrays_of, map_children, substitute, walk
 from polysched.ir.nodes import Alloc, Array, Binary, Call, Const, Expr, For, Function, If, Let, Load, Store, Var
 from polysched.ir.rename import fresh_names, rename_bound, used_names
 from polysched.model.reduction import identity

@@ -27,13 +27,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from polysched.codegen.lowered import Element, arrays_of, is_flat, private
+from polysched.codegen.lowered import Element, is_flat, private
 from polysched.codegen.parallel.declined import decline
 from polysched.codegen.parallel.updates import Row, Update, in_variables, updates_in
 from polysched.config.heuristics.cpu import LEAST_PARTED, PARTS
 from polysched.ir.build import add, binary, conjunction, floordiv, mul, sub, where
 from polysched.ir.integers.trips import trips
-from polysched.ir.node import map_children, rewrite, walk
+from polysched.ir.node import arrays_of, map_children, rewrite, walk
 from polysched.ir.nodes import PARALLEL, Alloc, Array, Binary, Const, For, Function, If, Let, Load, Stmt, Store, Var
 from polysched.ir.rename import fresh_names, rename_bound, used_names
 from polysched.model.reduction import identity

@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
-from polysched.codegen.lowered import moved, values_of_lets, variables
+from polysched.codegen.lowered import moved, values_of_lets
 from polysched.ir.build import add, binary, sub
 from polysched.ir.integers.linear import expression, forms, is_never_negative, never_negative
 from polysched.ir.integers.trips import bounded
-from polysched.ir.node import substitute, walk
+from polysched.ir.node import substitute, variables, walk
 from polysched.ir.nodes import PARALLEL, Array, Binary, Const, Expr, For, Load, Stmt, Store
 from polysched.model.reduction import reduction_operator
 

@@ -39,13 +39,13 @@ from polysched.frontend.op.reading.outside import known_to
 from polysched.frontend.op.reading.read import Arguments, Program, read
 from polysched.frontend.python_signature import result_types, signature
 from polysched.frontend.python_source import Source, Travelling, defaults_of, definition_in, definition_of
-from polysched.frontend.temporaries import renamed
 from polysched.frontend.tensor.nest import function as nest_of
 from polysched.frontend.tensor.stores import elements
 from polysched.ir.dtypes import DType
 from polysched.ir.graph.operations import Graph, TensorType
-from polysched.ir.node import walk
+from polysched.ir.node import loads, stored, walk
 from polysched.ir.nodes import Alloc, Array, Binary, Const, Expr, For, Function, If, Load, Stmt, Store, Var
+from polysched.ir.rename import rename_array
 from polysched.ir.text import head
 from polysched.ir.verify import verify
 from polysched.model.affine import NotAffine
@@ -182,7 +182,7 @@ def in_place(function: Function, result: str, parameter: str) -> Function | None
     body = _without_copy(function.body, result, parameter)
     if body is None or not _may_be_in_place(body, result, parameter, function.sizes):
         return None
-    return replace(_without(function, result), body=renamed(body, result, parameter))
+    return replace(_without(function, result), body=rename_array(body, result, parameter))
 
 
 def copied_back(function: Function, result: str, parameter: str, names: Iterable[str]) -> Function:
@@ -215,16 +215,16 @@ def _without_copy(body: tuple[Stmt, ...], result: str, parameter: str) -> tuple[
 
 
 def _may_be_in_place(body: tuple[Stmt, ...], result: str, parameter: str, sizes: tuple[str, ...]) -> bool:
-    first = next((k for k, stmt in enumerate(body) if _stores_to(stmt, result)), len(body))
-    stored = [(store, where.loops) for store, where in accesses(body[first:]) if isinstance(store, Store)]
-    if any(_reads(_control(stmt), parameter) for stmt in walk(body[first:])):
+    first = next((k for k, stmt in enumerate(body) if result in stored(stmt)), len(body))
+    placed = [(store, where.loops) for store, where in accesses(body[first:]) if isinstance(store, Store)]
+    if any(loads(_control(stmt), parameter) for stmt in walk(body[first:])):
         return False
     try:
-        stores = [_elements(loops, store.index, sizes) for store, loops in stored if store.array == result]
+        stores = [_elements(loops, store.index, sizes) for store, loops in placed if store.array == result]
         written = [one.range() for one in stores]
         reads_own = False
-        for store, loops in stored:
-            for read in _reads(store, parameter):
+        for store, loops in placed:
+            for read in loads(store, parameter):
                 if store.array == result and read.index == store.index:
                     reads_own = True
                     continue
@@ -236,14 +236,6 @@ def _may_be_in_place(body: tuple[Stmt, ...], result: str, parameter: str, sizes:
     # An element that is read where it is stored must not have been stored before.
     is_stored_once = all(one.is_injective() for one in stores)
     return not reads_own or (is_stored_once and all(a.is_disjoint(b) for a, b in combinations(written, 2)))
-
-
-def _stores_to(stmt: Stmt, array: str) -> bool:
-    return any(isinstance(node, Store) and node.array == array for node in walk(stmt))
-
-
-def _reads(node: Stmt | tuple[Expr, ...], array: str) -> list[Load]:
-    return [one for one in walk(node) if isinstance(one, Load) and one.array == array]
 
 
 def _control(node: object) -> tuple[Expr, ...]:

@@ -23,8 +23,9 @@ from polysched.config.heuristics.nest import INLINED_AGAIN, INLINED_OPERATIONS
 from polysched.errors import InputError
 from polysched.frontend.tensor.functions import Reduction
 from polysched.frontend.tensor.tensor import Body, Tensor
-from polysched.ir.node import children, rewrite, substitute, walk
+from polysched.ir.node import children, loads, rewrite, substitute, walk
 from polysched.ir.nodes import DIVISIONS, Binary, Call, Const, Expr, Load, Select, Var
+from polysched.ir.rename import rename_array
 
 _CHEAP = frozenset({"fabs", "floor", "ceil", "trunc", "rint", "copysign", "fma"})  # one instruction each
 
@@ -66,7 +67,7 @@ def expressions(body: Body) -> Iterator[Expr]:
 
 
 def loads_of(bodies: Bodies, name: str) -> list[Load]:
-    return [n for body in bodies for expr in expressions(body) for n in walk(expr) if _is_load(n, name)]
+    return [load for body in bodies for expr in expressions(body) for load in loads(expr, name)]
 
 
 def mapped(body: Body, change: dict[str, Expr]) -> Body:
@@ -76,11 +77,7 @@ def mapped(body: Body, change: dict[str, Expr]) -> Body:
 
 def renamed(body: Body, name: str, other: str) -> Body:
     """The body with another name of an array in it."""
-
-    def other_name(node: Expr) -> Expr | None:
-        return replace(node, array=other) if _is_load(node, name) else None
-
-    return _rewritten(body, lambda expr: rewrite(expr, other_name))
+    return _rewritten(body, lambda expr: rename_array(expr, name, other))
 
 
 def is_same_element(one: Sequence[Expr], other: Sequence[Expr], extents: Sequence[Expr]) -> bool:

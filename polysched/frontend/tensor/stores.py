@@ -26,7 +26,7 @@ from polysched.frontend.tensor.functions import Axis
 from polysched.frontend.tensor.inline import Bodies, loads_of, renamed
 from polysched.frontend.tensor.tensor import Body, Tensor
 from polysched.ir.build import conjunction
-from polysched.ir.node import walk
+from polysched.ir.node import loads
 from polysched.ir.nodes import Binary, Const, Expr, Load, Var
 from polysched.model.affine import AffineSpace, NotAffine
 from polysched.model.loops import sizes_not_negative
@@ -41,11 +41,11 @@ def _stores(body: Body, sizes: Sequence[str]) -> isl.Map:
 def _reads(body: Body, array: str, sizes: Sequence[str]) -> Iterator[tuple[isl.Map, bool]]:
     """The same of each read of an array, and whether it is in a reduction; NotAffine as before."""
     for expr in (*body.at, body.value):
-        yield from ((_accessed(body, (), load.index, sizes), False) for load in _loads(expr, array))
+        yield from ((_accessed(body, (), load.index, sizes), False) for load in loads(expr, array))
     for reduction in body.reductions:
         bounds = [bound for axis in reduction.axes for bound in (axis.lo, axis.hi)]
         for expr in (reduction.term, *([] if reduction.where is None else [reduction.where]), *bounds):
-            yield from ((_accessed(body, reduction.axes, load.index, sizes), True) for load in _loads(expr, array))
+            yield from ((_accessed(body, reduction.axes, load.index, sizes), True) for load in loads(expr, array))
 
 
 def _accessed(body: Body, axes: Sequence[Axis], index: Sequence[Expr], sizes: Sequence[str]) -> isl.Map:
@@ -66,10 +66,6 @@ def elements(
     for subscript in index:
         relation = relation.flat_range_product(isl.Map.from_pw_aff(space.function(subscript)))
     return relation.intersect_params(sizes_not_negative(space.sizes))
-
-
-def _loads(expr: Expr, array: str) -> list[Load]:
-    return [node for node in walk(expr) if isinstance(node, Load) and node.array == array]
 
 
 # --- updates in place

@@ -20,7 +20,7 @@ from itertools import zip_longest
 
 from polysched.config.heuristics.nest import COPY_PAYS, FEW_ZEROS, FRESH_COPY_PAYS, KEPT_BYTES, OFTEN
 from polysched.config.target import TargetData
-from polysched.ir.node import walk
+from polysched.ir.node import variables, walk
 from polysched.ir.nodes import Const, Expr, Function, Var
 from polysched.ir.rename import used_names
 from polysched.model.loops import trip_count
@@ -36,7 +36,6 @@ from polysched.prelude.padding.zeros import (
     sums_around,
     zeros,
 )
-from polysched.prelude.uses import variables
 from polysched.transform.analysis.products import kind_of, sum_of_products
 
 

@@ -25,7 +25,7 @@ from polysched.errors import InputError
 from polysched.ir.build import binary, conjunction, sub
 from polysched.ir.effects import may_change
 from polysched.ir.integers.linear import Linear, added, expression
-from polysched.ir.node import rewrite, substitute, walk
+from polysched.ir.node import rewrite, substitute, touches, uses, variables, walk
 from polysched.ir.nodes import Alloc, Array, Const, Expr, For, Function, If, Load, Select, Stmt, Store, Var
 from polysched.ir.simplify import simplify
 from polysched.model.affine import AffineSpace, NotAffine
@@ -33,7 +33,7 @@ from polysched.model.loops import trip_count
 from polysched.prelude.edit import NestEdit
 from polysched.prelude.macro_statements import macro_statements
 from polysched.prelude.padding.padded_copy import linear
-from polysched.prelude.uses import iterations, touches, uses, variables
+from polysched.prelude.uses import iterations
 from polysched.support import isl
 
 How = Literal["read in place", "stored once"]

@@ -21,10 +21,9 @@ from polysched.ir.build import mul
 from polysched.ir.dtypes import boolean, i64
 from polysched.ir.effects import is_total, may_change
 from polysched.ir.integers.linear import forms
-from polysched.ir.node import walk
+from polysched.ir.node import variables, walk
 from polysched.ir.nodes import Binary, Const, Expr, For, Function, If, Let, Stmt, Store, Var
 from polysched.ir.text import show
-from polysched.prelude.uses import variables
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from polysched.ir.node import rewrite
+from polysched.ir.node import rewrite, variables
 from polysched.ir.nodes import PARALLEL, Binary, Const, Expr, For, Function, If, Stmt, Var
 from polysched.prelude.structure.radix import Product, product_of
-from polysched.prelude.uses import variables
 
 
 def rejoined(fn: Function, fresh: Iterator[str]) -> tuple[Function, dict[Expr, Expr]]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from polysched.ir.node import walk
+from polysched.ir.node import variables, walk
 from polysched.ir.nodes import Call, Expr, For, Function, If, Load, Stmt, Store
 from polysched.model.affine import AffineSpace, NotAffine
 from polysched.model.loops import loop_conditions
@@ -20,7 +20,6 @@ from polysched.prelude.structure.dimensions import with_dimensions
 from polysched.prelude.structure.radix import products_in
 from polysched.prelude.structure.remainders import without_remainders
 from polysched.prelude.structure.unfuse import unfuse
-from polysched.prelude.uses import variables
 
 
 def structured(fn: Function) -> Function:

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from polysched.codegen.emit.gcc.overwriting import is_unrolled
 from polysched.ir.integers.linear import forms
-from polysched.ir.node import walk
-from polysched.ir.nodes import Binary, For, Load, Stmt, Store
+from polysched.ir.node import loads, walk
+from polysched.ir.nodes import Binary, For, Stmt, Store
 
 
 def sums_of_few_iterations(body: tuple[Stmt, ...]) -> frozenset[int]:
@@ -38,8 +38,4 @@ def _is_sum(stmt: Stmt) -> bool:
     """Does a loop in the statement add up floats?"""
     loops = (node for node in walk(stmt) if isinstance(node, For))
     stores = (node for loop in loops for node in walk(loop.body) if isinstance(node, Store))
-    return any(store.value.dtype.is_float and _loads(store) for store in stores)
-
-
-def _loads(store: Store) -> bool:
-    return any(isinstance(node, Load) and node.array == store.array for node in walk(store.value))
+    return any(store.value.dtype.is_float and loads(store.value, store.array) for store in stores)

@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from polysched.codegen.lowered import variables
 from polysched.codegen.memory.tile_nest import side_of
 from polysched.codegen.parallel.updates import Update
 from polysched.config.target import LIMITS
@@ -22,8 +21,8 @@ from polysched.ir.build import binary
 from polysched.ir.effects import may_change
 from polysched.ir.integers.linear import Linear, forms
 from polysched.ir.integers.trips import most_trips
-from polysched.ir.node import walk
-from polysched.ir.nodes import Alloc, Binary, Expr, For, If, Let, Load, Store, Var
+from polysched.ir.node import loads, variables, walk
+from polysched.ir.nodes import Alloc, Binary, Expr, For, If, Let, Store, Var
 
 
 def guards_of(loop: For, around: Sequence[For], updates: Sequence[Update]) -> tuple[tuple[Expr, ...], For] | None:
@@ -57,8 +56,7 @@ def _without_condition(loop: For) -> tuple[Expr, For] | None:
 
 def _is_read_elsewhere(update: Update, around: Sequence[For]) -> bool:
     """Are other elements of its array read than the one that it updates?"""
-    loads = (node for node in walk(tuple(around)) if isinstance(node, Load) and node.array == update.array.name)
-    return any(load.index != update.index for load in loads)
+    return any(load.index != update.index for load in loads(tuple(around), update.array.name))
 
 
 def _tell(index: Sequence[Expr], conditions: Sequence[Expr], around: Sequence[For]) -> bool:

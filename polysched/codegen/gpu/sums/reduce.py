@@ -46,7 +46,7 @@ from polysched.codegen.gpu.sums.rows import in_rows, is_in_rows
 from polysched.codegen.gpu.sums.teams import Adder, Finish, Team
 from polysched.codegen.gpu.thread_nest import inside, on_threads
 from polysched.codegen.lowered import around as in_loops
-from polysched.codegen.lowered import arrays_of, is_mapped, private
+from polysched.codegen.lowered import is_mapped, private
 from polysched.codegen.memory.tile_nest import side_of
 from polysched.codegen.parallel.declined import decline
 from polysched.codegen.parallel.updates import Update, updates_in
@@ -56,7 +56,7 @@ from polysched.ir.build import add, binary, conjunction, floordiv, mul, where
 from polysched.ir.dtypes import boolean
 from polysched.ir.effects import may_change
 from polysched.ir.integers.trips import bounded, most_trips, trips
-from polysched.ir.node import map_blocks, rewrite, walk
+from polysched.ir.node import arrays_of, map_blocks, rewrite, walk
 from polysched.ir.nodes import Alloc, Array, Binary, Const, Expr, For, Function, If, Let, Load, Stmt, Store, Var
 from polysched.ir.rename import fresh_names, rename_bound, used_names
 
