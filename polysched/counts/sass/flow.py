@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from polysched.counts.sass.instructions import Instruction
+from polysched.support.dominators import dominators
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,14 +39,13 @@ def find_loops(instructions: Sequence[Instruction]) -> tuple[Loop, ...]:
     for position, following in enumerate(after):
         for other in following:
             before[other].append(position)
-    order = _reachable(after)
-    dominator = _dominators(order, before)
+    above = dominators(after)
     jumps: dict[int, set[int]] = {}
-    for position in order:
+    for position in above:
         for header in after[position]:
-            if _dominates(header, position, dominator, order):
+            if above[position] >> header & 1:
                 jumps.setdefault(header, set()).add(position)
-    bodies = {header: _body(header, sources, before, set(order)) for header, sources in sorted(jumps.items())}
+    bodies = {header: _body(header, sources, before, set(above)) for header, sources in sorted(jumps.items())}
     around = {header: [other for other in bodies if other != header and header in bodies[other]] for header in bodies}
     return tuple(
         Loop(
@@ -85,57 +85,6 @@ def _ends(instruction: Instruction) -> bool:
         instruction.opcode == "BRA" and len(instruction.operands) > 1
     )
     return not is_conditional
-
-
-def _reachable(after: list[list[int]]) -> dict[int, int]:
-    """What can be reached from the first instruction, each with its place in reverse postorder."""
-    if not after:
-        return {}
-    seen, finished, stack = {0}, [], [(0, iter(after[0]))]
-    while stack:
-        position, rest = stack[-1]
-        following = next((other for other in rest if other not in seen), None)
-        if following is None:
-            finished.append(position)
-            stack.pop()
-        else:
-            seen.add(following)
-            stack.append((following, iter(after[following])))
-    return {position: place for place, position in enumerate(reversed(finished))}
-
-
-def _dominators(order: dict[int, int], before: dict[int, list[int]]) -> dict[int, int]:
-    """The closest instruction that every way to another leads through (Cooper, Harvey, Kennedy, 2001)."""
-    closest = {0: 0} if order else {}
-    changed = True
-    while changed:
-        changed = False
-        for position in order:
-            if position == 0:
-                continue
-            found = [other for other in before[position] if other in closest]
-            new = found[0]
-            for other in found[1:]:
-                new = _meet(new, other, closest, order)
-            if closest.get(position) != new:
-                closest[position] = new
-                changed = True
-    return closest
-
-
-def _meet(a: int, b: int, closest: dict[int, int], order: dict[int, int]) -> int:
-    while a != b:
-        if order[a] > order[b]:
-            a = closest[a]
-        else:
-            b = closest[b]
-    return a
-
-
-def _dominates(a: int, b: int, closest: dict[int, int], order: dict[int, int]) -> bool:
-    while order[b] > order[a]:
-        b = closest[b]
-    return a == b
 
 
 def _body(header: int, sources: set[int], before: dict[int, list[int]], reachable: set[int]) -> set[int]:

@@ -105,39 +105,26 @@ class _Merger:
         self.values: dict[str, Value] = {}  # of merged operations: what is used in their place
         self.merged: list[tuple[str, str]] = []
 
-    def block(self, block: Block) -> Block:
+    def block(self, block: Block, merges: bool = True) -> Block:
         kept: list[Operation] = []
         for operation in block.operations:
-            new = self.operation(operation)
-            earlier = self.merge(new) if _may_merge(new) else None
+            new = self.operation(operation, merges)
+            earlier = self.merge(new) if merges and _may_merge(new) else None
             if earlier is None:
                 kept.append(new)
             self.happened(new.all_effects)
         return _with(block, operations=tuple(kept), results=self.replaced(block.results))
 
-    def operation(self, operation: Operation) -> Operation:
+    def operation(self, operation: Operation, merges: bool) -> Operation:
         """`operation` with the values that stand for its operands, and with what is equal in its regions merged."""
-        regions = tuple(map(self.region, operation.regions))
+        regions = tuple(self.region(region, merges) for region in operation.regions)
         return _with(operation, operands=self.replaced(operation.operands), regions=regions)
 
-    def region(self, region: Region) -> Region:
-        if len(region.blocks) > 1:
-            return self.renamed(region)
+    def region(self, region: Region, merges: bool) -> Region:
+        """... if it `merges` and has one block; in several, only values from outside of it are replaced."""
+        merges = merges and len(region.blocks) == 1
         with self.available.block():
-            return _with(region, blocks=(self.block(region.blocks[0]),))
-
-    def renamed(self, region: Region) -> Region:
-        """The region as it is, but for values from outside of it that are replaced."""
-
-        def operation(old: Operation) -> Operation:
-            regions = tuple(map(self.renamed, old.regions))
-            return _with(old, operands=self.replaced(old.operands), regions=regions)
-
-        def block(old: Block) -> Block:
-            operations = tuple(map(operation, old.operations))
-            return _with(old, operations=operations, results=self.replaced(old.results))
-
-        return _with(region, blocks=tuple(map(block, region.blocks)))
+            return _with(region, blocks=tuple(self.block(block, merges) for block in region.blocks))
 
     def merge(self, operation: Operation) -> Operation | None:
         """The earlier operation that has these results, which stand for them from now on; None if there is none."""

@@ -31,6 +31,7 @@ from polysched.errors import Loc
 from polysched.ir.dtypes import DType
 from polysched.ir.nodes import Expr
 from polysched.support.brief import brief
+from polysched.support.dominators import dominators
 
 
 @dataclass(frozen=True)
@@ -256,12 +257,17 @@ class _Verifier:
 
     def region(self, region: Region, outer: dict[str, Value]) -> None:
         assert region.blocks, f"{self.name}: a region has no block"
-        above = _dominators(self.name, region)
+        every = range(len(region.blocks))
+        for number, block in enumerate(region.blocks):
+            for to in block.successors:
+                assert to in every, f"{self.name}: block {number} goes to block {to}, but the last is {every[-1]}"
+        above = dominators([block.successors for block in region.blocks])
         known: dict[int, dict[str, Value]] = {}
-        for number in sorted(above, key=lambda number: len(above[number])):  # a block after those that dominate it
+        for number in (*above, *(number for number in every if number not in above)):
             reaching = dict(outer)
-            for dominator in above[number] - {number}:
-                reaching |= known.get(dominator, {})  # no way leads to a block that is missing
+            for other, names in known.items():
+                if above.get(number, -1) >> other & 1:  # all of them, if no way leads to the block
+                    reaching |= names
             known[number] = self.block(region.blocks[number], reaching)
 
     def define(self, values: Iterable[Value], known: dict[str, Value]) -> None:
@@ -275,23 +281,3 @@ class _Verifier:
             assert value.name in known, f"{self.name}: {kind} uses %{value.name}, which is not defined for certain here"
             found = known[value.name].type
             assert found == value.type, f"{self.name}: {kind} uses %{value.name} as {value.type}, but it is {found}"
-
-
-def _dominators(name: str, region: Region) -> dict[int, set[int]]:
-    """The blocks that every way from the region's first block to a block leads through, and itself; for a block that no
-    way leads to, all."""
-    every = set(range(len(region.blocks)))
-    entering: dict[int, set[int]] = {number: set() for number in every}
-    for number, block in enumerate(region.blocks):
-        for successor in block.successors:
-            assert successor in every, f"{name}: block {number} goes to block {successor}, but the last is {max(every)}"
-            entering[successor].add(number)
-    above = {number: set(every) for number in every} | {0: {0}}
-    while True:
-        new = {number: above[number] for number in every}
-        for number in every - {0}:
-            ways = [above[before] for before in entering[number]]
-            new[number] = {number} | set.intersection(*ways) if ways else every
-        if new == above:
-            return above
-        above = new
