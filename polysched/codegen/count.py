@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from polysched.codegen.lowered import own_expressions
+from polysched.ir.arithmetic import UNBOUNDED
 from polysched.ir.integers.polynomial import Polynomial, summed
 from polysched.ir.interp import compiled
 from polysched.ir.node import variables, walk
@@ -264,7 +265,5 @@ def _polynomial(expr: Expr, values: Mapping[str, Polynomial | None]) -> Polynomi
             return values.get(name)
         case Binary("+" | "-" | "*" as op, left, right):
             one, two = _polynomial(left, values), _polynomial(right, values)
-            if one is None or two is None:
-                return None
-            return one + two if op == "+" else one - two if op == "-" else one * two
+            return None if one is None or two is None else UNBOUNDED[op](one, two)
     return None

@@ -11,6 +11,8 @@ from clang.cindex import Type, TypeKind
 
 from polysched.frontend.arithmetic import Typed, cast
 from polysched.ir.dtypes import ALL, DType, boolean, f32, f64, i32, i64
+from polysched.ir.integers import intervals
+from polysched.ir.integers.intervals import whole
 from polysched.ir.nodes import Binary, Const, Expr, Select
 
 _SIGNED = frozenset(getattr(TypeKind, name) for name in ["CHAR_S", "SCHAR", "SHORT", "INT", "LONG", "LONGLONG"])
@@ -41,25 +43,19 @@ def promoted(dtype: DType) -> DType:
     return i32 if dtype == boolean or (dtype.is_integer and dtype.bits < 32) else dtype
 
 
-def least(dtype: DType) -> int:
-    return -(1 << dtype.bits - 1) if dtype.kind == "i" else 0
-
-
 def greatest(dtype: DType) -> int:
-    if dtype.kind == "b":
-        return 1
-    return (1 << dtype.bits - (dtype.kind == "i")) - 1
+    return whole(dtype)[1]
 
 
 def within(expr: Expr, dtype: DType) -> tuple[Expr, Expr]:
     """What holds if the integer, an i64, fits in the type."""
-    high = min(greatest(dtype), greatest(i64))
-    return Binary(">=", expr, Const(least(dtype))), Binary("<=", expr, Const(high))
+    low, high = whole(dtype)
+    return Binary(">=", expr, Const(low)), Binary("<=", expr, Const(min(high, greatest(i64))))
 
 
 def holds(target: DType, source: DType) -> bool:
     """Does the integer type have all values of the other?"""
-    return least(target) <= least(source) and greatest(source) <= greatest(target)
+    return intervals.holds(target, whole(source))
 
 
 def converted(expr: Expr, dtype: DType) -> Expr:

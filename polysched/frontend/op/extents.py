@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from functools import reduce
 
 from polysched.errors import InputError
+from polysched.ir.arithmetic import UNBOUNDED
 from polysched.ir.integers.polynomial import Polynomial
 from polysched.ir.node import substitute
 from polysched.ir.nodes import Binary, Const, Expr, Unary, Var
@@ -117,12 +118,9 @@ def _polynomial(expr: Expr, parts: dict[str, Expr]) -> Polynomial:
             return Polynomial.number(int(value))
         case Unary("-", arg):
             return -_polynomial(arg, parts)
-        case Binary("+", left, right):
-            return _polynomial(left, parts) + _polynomial(right, parts)
-        case Binary("-", left, right):
-            return _polynomial(left, parts) - _polynomial(right, parts)
-        case Binary("*", left, right):
-            return _polynomial(left, parts) * _polynomial(right, parts)
+        case Binary("+" | "-" | "*" as op, left, right):
+            total: Polynomial = UNBOUNDED[op](_polynomial(left, parts), _polynomial(right, parts))
+            return total
         case Binary("floordiv" | "floormod" as op, left, Const(int(by))) if by > 0:
             whole = _polynomial(left, parts)
             floored = _floored(whole, int(by), parts)

@@ -17,7 +17,7 @@ from typing import Any
 
 from polysched.errors import InputError
 from polysched.frontend.op.extents import is_at_least, normal
-from polysched.ir.arithmetic import COMPARE
+from polysched.ir.arithmetic import COMPARE, UNBOUNDED
 from polysched.ir.dtypes import DType
 from polysched.ir.nodes import OPPOSITE, Binary, Const, Expr
 
@@ -149,18 +149,11 @@ def _decided(op: str, left: Expr, right: Expr) -> bool:
 
 OF_SIZES = {"+": "+", "-": "-", "*": "*", "//": "floordiv", "%": "floormod"}
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
+    **{op: UNBOUNDED[op] for op in ("+", "-", "*", "&", "|", "^", "<<", ">>")},
     "/": operator.truediv,
     "//": operator.floordiv,
     "%": operator.mod,
     "**": operator.pow,
-    "&": operator.and_,
-    "|": operator.or_,
-    "^": operator.xor,
-    "<<": operator.lshift,
-    ">>": operator.rshift,
 }
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     function.__name__: function
