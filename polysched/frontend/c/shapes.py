@@ -123,8 +123,7 @@ def _above(values: isl.Set, sizes: tuple[str, ...], proofs: Proofs) -> Expr | No
         if isl.is_exhausted():
             raise
         return None
-    one = isl.PwAff.from_aff(isl.Aff.val_on_domain(isl.LocalSpace.from_space(most.get_domain_space()), isl.Val(1)))
-    above = most.add(one)
+    above = most.add_constant_val(isl.Val(1))
     simple = above.gist(above.domain()).coalesce()
     build = isl.AstBuild.from_context(proofs.ranges(sizes) if simple.n_piece() == 1 else above.domain().params())
     return expression(build.expr_from_pw_aff(simple), {size: Var(size) for size in sizes})

@@ -17,6 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from polysched.codegen.emit.gcc.overwriting import is_unrolled
+from polysched.ir.arithmetic import UNBOUNDED
 from polysched.ir.dtypes import i64
 from polysched.ir.integers.intervals import Interval, interval
 from polysched.ir.integers.polynomial import Polynomial
@@ -93,12 +94,9 @@ class _Known:
                 return self.values.get(name, Polynomial.name(name))
             case Unary("-", arg):
                 return -self.polynomial(arg)
-            case Binary("+", left, right):
-                return self.polynomial(left) + self.polynomial(right)
-            case Binary("-", left, right):
-                return self.polynomial(left) - self.polynomial(right)
-            case Binary("*", left, right):
-                return self.polynomial(left) * self.polynomial(right)
+            case Binary("+" | "-" | "*" as op, left, right):
+                total: Polynomial = UNBOUNDED[op](self.polynomial(left), self.polynomial(right))
+                return total
         return Polynomial.name(f"({expr})")
 
     def range(self, expr: Expr) -> Interval:
