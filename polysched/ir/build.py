@@ -32,6 +32,11 @@ def binary(op: str, first: Operand, *rest: Operand) -> Expr:
     return result
 
 
+def combined(op: str, left: Expr | None, right: Expr | None) -> Expr | None:
+    """`left op right`; None if one of them is."""
+    return None if left is None or right is None else Binary(op, left, right)
+
+
 add, mul = partial(binary, "+"), partial(binary, "*")
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from polysched.ir.dtypes import DType, boolean
 from polysched.ir.effects import is_pure, is_total
+from polysched.ir.node import children
 from polysched.ir.nodes import Binary, Const, Expr, Select, Unary
 
 
@@ -176,15 +177,7 @@ def head(expr: Expr) -> Head:
 
 
 def _operands(expr: Expr) -> tuple[Expr, ...]:
-    match expr:
-        case Unary(_, arg):
-            return (arg,)
-        case Binary(_, left, right):
-            return left, right
-        case Select(cond, then, other):
-            return cond, then, other
-        case _:
-            return ()
+    return tuple(children(expr)) if isinstance(expr, Binary | Unary | Select) else ()
 
 
 def total(*holes: Hole) -> Condition:

@@ -36,8 +36,9 @@ from polysched.frontend.c.file.source import Source
 from polysched.frontend.c.proofs import Proofs
 from polysched.frontend.c.types import chosen, converted, dtype_of, holds, within
 from polysched.frontend.c.variables import Variables
+from polysched.ir.build import combined
 from polysched.ir.dtypes import DType, boolean, i64
-from polysched.ir.nodes import COMPARISONS, Binary, Const, Expr, Select, Unary, Var
+from polysched.ir.nodes import COMPARISONS, Const, Expr, Select, Unary, Var
 from polysched.model.affine import NotAffine
 from polysched.model.known import Unproven, Where
 
@@ -168,10 +169,10 @@ class Numbers(ABC):
                 arg = self.operand(node, below[0])
                 return Unary("-", arg) if arg is not None and unary_operator(node) == "-" else arg
             case CursorKind.BINARY_OPERATOR if operator(node) in _RING:
-                return _both(operator(node), self.operand(node, below[0]), self.operand(node, below[1]))
+                return combined(operator(node), self.operand(node, below[0]), self.operand(node, below[1]))
             case CursorKind.BINARY_OPERATOR if operator(node) in ("/", "%"):
                 op = {"/": "truncdiv", "%": "truncmod"}[operator(node)]
-                return _both(op, self.exact(below[0]), self.exact(below[1]))
+                return combined(op, self.exact(below[0]), self.exact(below[1]))
             case CursorKind.BINARY_OPERATOR if operator(node) in ("<<", ">>", "&"):
                 return self.power_of_two(node)
             case CursorKind.CONDITIONAL_OPERATOR:
@@ -193,10 +194,10 @@ class Numbers(ABC):
             return None
         arg = self.operand(node, left) if op == "<<" else self.exact(left)
         if op == "&":
-            return _both("floormod", arg, Const(int(number) + 1))
+            return combined("floormod", arg, Const(int(number) + 1))
         if not 0 <= number < 31:
             return None
-        return _both("*" if op == "<<" else "floordiv", arg, Const(1 << int(number)))
+        return combined("*" if op == "<<" else "floordiv", arg, Const(1 << int(number)))
 
     def choice(self, test: Node, then: Node, other: Node) -> Expr | None:
         cond = self.condition(test)
@@ -227,7 +228,3 @@ class Numbers(ABC):
     def unproven(self, node: Node, why: str) -> Unproven:
         message = f"'{self.source.text(node)}' may leave '{node.type.spelling}': {why}"
         return Unproven(message, self.source.loc(node), "use signed integers, or loop bounds that keep it in range")
-
-
-def _both(op: str, left: Expr | None, right: Expr | None) -> Expr | None:
-    return None if left is None or right is None else Binary(op, left, right)

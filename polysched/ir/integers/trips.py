@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from polysched.ir.build import combined
 from polysched.ir.integers.bounds import range_of
 from polysched.ir.integers.linear import Linear, added, forms
 from polysched.ir.node import walk
@@ -57,15 +58,11 @@ def bounded(expr: Expr, inside: Mapping[str, For], upper: bool = True) -> Expr |
         case Var(name, _):
             return bounded(range_of(inside[name])[upper], inside, upper)
         case Binary("+" | "min" | "max" as op, left, right):
-            return _both(op, bounded(left, inside, upper), bounded(right, inside, upper))
+            return combined(op, bounded(left, inside, upper), bounded(right, inside, upper))
         case Binary("-", left, right):
-            return _both("-", bounded(left, inside, upper), bounded(right, inside, not upper))
+            return combined("-", bounded(left, inside, upper), bounded(right, inside, not upper))
         case Binary("*", Const(int(factor)), arg) | Binary("*", arg, Const(int(factor))):
-            return _both("*", Const(factor), bounded(arg, inside, upper == (factor >= 0)))
+            return combined("*", Const(factor), bounded(arg, inside, upper == (factor >= 0)))
         case Binary("floordiv", arg, Const(int(divisor))) if divisor > 0:
-            return _both("floordiv", bounded(arg, inside, upper), Const(divisor))
+            return combined("floordiv", bounded(arg, inside, upper), Const(divisor))
     return None
-
-
-def _both(op: str, left: Expr | None, right: Expr | None) -> Expr | None:
-    return None if left is None or right is None else Binary(op, left, right)
