@@ -22,14 +22,13 @@ from polysched.strategy.bands import AddedUp, Bands, Distributed, InPieces, InWa
 from polysched.strategy.grid import Nest, choose_grid
 from polysched.strategy.on_grid import add_up, on_grid
 from polysched.strategy.own_tiles import on_own_tiles, own_tiles
-from polysched.strategy.rows import rows_on_blocks
+from polysched.strategy.rows import fuse, rows_on_blocks
 from polysched.strategy.script import Script, names_of
 from polysched.strategy.split_set import split_in
 from polysched.strategy.straight import straighten
 from polysched.strategy.sums import sums_in_teams
 from polysched.strategy.tensor_cores import on_warps, warps_for
 from polysched.transform.analysis.roles import Around
-from polysched.transform.edits.base.loops import loops
 from polysched.transform.trees.fusion import sums_to_fuse
 
 
@@ -51,18 +50,11 @@ def fuse_sums(script: Script) -> list[set[str]]:
     """Sums, what they start from and what is made of them, element by element in one nest; the statements that were in
     one nest before."""
     parts = []
-    for nests in list(sums_to_fuse(script.tree, script.scop, script.dependences)):
-        of_sum, *others = nests
-        first, *_ = script.in_order([members[0].name for members in nests])
-        if not script.says(f"fuse.{first}", "an element stays with the thread that adds it up"):
-            continue
-        own = names_in(of_sum[0].schedule.domain())
-        every = [each.name for each in loops(script.draft.nested) if {*each.statements} == own]
-        for names in (dict.fromkeys([*names_of(of_sum), *every]), *map(names_of, others)):
-            script.reorder([*names])
-        for together in zip(*nests, strict=True):
-            script.do("fuse", *script.in_order(names_of(together)))
-        parts += [names_in(each.schedule.domain()) for each, *_ in nests]
+    for found in list(sums_to_fuse(script.tree, script.scop, script.dependences)):
+        first, *_ = script.in_order([nest.members[0].name for nest in found.nests])
+        if script.says(f"fuse.{first}", "an element stays with the thread that adds it up"):
+            fuse(script, found.nests)
+            parts += [names_in(nest.members[0].schedule.domain()) for nest in found.nests]
     return parts
 
 

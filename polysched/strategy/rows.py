@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial, reduce
+from functools import partial
 
 from polysched.config.heuristics.gpu import ROW_ELEMENTS, SUM_THREADS
 from polysched.config.target import LIMITS
@@ -39,7 +39,7 @@ from polysched.support import isl
 from polysched.transform.analysis.reductions import reduced
 from polysched.transform.analysis.roles import Around, Loops, statements_of
 from polysched.transform.edits.base.loops import Loop, loops
-from polysched.transform.trees.fusion import as_one, either_way, lanes_to_join, matching
+from polysched.transform.trees.fusion import Fused, Nest, either_way, groups, lanes_to_join, matching
 
 
 def fuse_rows(script: Script) -> None:
@@ -59,21 +59,25 @@ def rows_on_blocks(script: Script) -> None:
 _BLOCKS = ("block.x", "block.y", "block.z")
 
 
-def _fused(script: Script, found: Rows) -> bool:
+def _fused(script: Script, found: Fused) -> bool:
     """Are they one nest now?"""
-    nests = [names_of(nest.rows) for nest in found.nests]
-    if not script.says(f"fuse_rows.{nests[0][0]}", "a row stays in the cache from nest to nest"):
+    if not script.says(f"fuse_rows.{found.nests[0].members[0].name}", "a row stays in the cache from nest to nest"):
         return False
-    for names, nest in zip(nests, found.nests, strict=True):
-        script.reorder([*names, *names_of(nest.inner)])
-    for alike in zip(*nests, strict=True):
-        script.do("fuse", *alike)
+    fuse(script, found.nests)
     return True
 
 
-def _on_blocks(script: Script, found: Rows) -> None:
+def fuse(script: Script, nests: Sequence[Nest]) -> None:
+    """The loops that they have in common as one each, around the others."""
+    for nest in nests:
+        script.reorder(names_of([*nest.members, *nest.inner]))
+    for alike in zip(*(names_of(nest.members) for nest in nests), strict=True):
+        script.do("fuse", *script.in_order(alike))
+
+
+def _on_blocks(script: Script, found: Fused) -> None:
     """A block for each row, its threads along it."""
-    own, rows = names_in(found.instances), names_of(found.nests[0].rows)
+    own, rows = names_in(found.instances), names_of(found.nests[0].members)
     _make_again(script, own, len(rows))
     names = [each.name for each in _lanes(script, own, rows)]
     join_lanes(script, lambda: lanes_to_join(script.tree, script.scop, script.dependences, names))
@@ -142,113 +146,69 @@ def _threads(script: Script, lanes: Sequence[Loop]) -> tuple[int, tuple[int, ...
 # --- which nests have rows in common
 
 
-def rows_to_fuse(tree: Tree, scop: Scop, dependences: Dependences) -> Iterator[Rows]:
+def rows_to_fuse(tree: Tree, scop: Scop, dependences: Dependences) -> Iterator[Fused]:
     """Neighbours in sequences that have their rows in common, where one of them is a sum along rows; none if sums have
     an order."""
     if dependences.reorder_reductions:
-        fusion = _Fusion(scop, dependences)
         for node, around in Around((), dependences.coincidence).walk(tree, inner_first=True):
             if isinstance(node, InOrder):
-                yield from fusion.found(node, around)
+                rows = _Rows(scop, dependences, around)
+                yield from groups(node, rows.start, rows.join, lambda other, passed, is_before: bool(passed))
 
 
 @dataclass(frozen=True)
-class Nest:
-    """Loops over rows, and those inside of them."""
-
-    rows: tuple[Member, ...]
-    inner: tuple[Member, ...]
-    instances: isl.UnionSet
-
-
-@dataclass(frozen=True)
-class Rows:
-    """Coincident loops over rows, and the nests that have them, in their order."""
-
-    members: tuple[Member, ...]
-    nests: tuple[Nest, ...]
-
-    @property
-    def instances(self) -> isl.UnionSet:
-        return reduce(isl.UnionSet.union, (nest.instances for nest in self.nests))
-
-
-@dataclass(frozen=True)
-class _Fusion:
+class _Rows:
     scop: Scop
     dependences: Dependences
+    around: Around
 
-    def found(self, tree: InOrder, around: Around) -> Iterator[Rows]:
-        done: list[Filter] = []  # before the sum, and in no rows
-        left = list(tree.children)
-        while left:
-            branch = left.pop(0)
-            if (rows := self.of_sum(branch, around)) is None:
-                done.append(branch)
-                continue
-            while done and (more := self.joined(rows, done[-1], around, is_before=True)):
-                rows = more
-                done.pop()
-            while left and (more := self.joined(rows, left[0], around, is_before=False)):
-                rows = more
-                left.pop(0)
-            if len(rows.nests) > 1:
-                yield rows
-                done = []
-            else:
-                done.append(branch)
-
-    def of_sum(self, branch: Filter, around: Around) -> Rows | None:
+    def start(self, branch: Filter) -> Fused | None:
         """The branch as rows, if it is a sum along them."""
         band = branch.child
         if not isinstance(band, Band) or not band.permutable or not is_innermost(band):
             return None
         members = tuple(member for member in band.members if member.coincident)
         serial = tuple(member for member in band.members if not member.coincident)
-        if not members or not serial or not self.is_along_rows(band, around):
+        if not members or not serial or not self.is_along_rows(band):
             return None
-        return Rows(members, (Nest(members, serial, branch.filter),))
+        return Fused(members, (Nest(members, serial, branch.filter),))
 
-    def is_along_rows(self, band: Band, around: Around) -> bool:
+    def is_along_rows(self, band: Band) -> bool:
         """Does each statement add up neighbours, of which rows share none, and may it do so in any order?"""
         rows = Band(tuple(member for member in band.members if member.coincident))
-        inside = around.below(rows).reaching
+        inside = self.around.below(rows).reaching
         serial = [member for member in band.members if not member.coincident]
         if not all(reduced(member, self.dependences, inside) for member in serial):
             return False
         last = band.members.index(serial[-1])
         for statement in statements_of(band, self.scop):
-            loops = Loops(statement, band, around)
+            loops = Loops(statement, band, self.around)
             if not loops.move or None in loops.reads(last) or any(stride != 0 for stride in loops.writes(last)):
                 return False
             if any(0 in loops.reads(k) for k, member in enumerate(band.members) if member.coincident):
                 return False
         return True
 
-    def joined(self, rows: Rows, other: Filter, around: Around, *, is_before: bool) -> Rows | None:
+    def join(self, found: Fused, other: Filter, is_before: bool) -> Fused | None:
         """The rows with a neighbour in them; None if it has other rows, or nothing to do with these."""
         band = other.child
         if not isinstance(band, Band) or not band.permutable or not is_innermost(band):
             return None
-        one, pairs = rows.instances, either_way(rows.instances, other.filter, around.reaching)
-        own = matching(rows.members, one, band.members, other.filter, pairs, self.scop.domain, around)
+        one, pairs = found.instances, either_way(found.instances, other.filter, self.around.reaching)
+        own = matching(found.members, one, band.members, other.filter, pairs, self.scop.domain, self.around)
         if own is None:
             return None
         rest = tuple(member for member in band.members if member not in own)
         if any(not member.coincident for member in rest):
-            if any(member.coincident for member in rest) or not self.is_along_rows(band, around):
+            if any(member.coincident for member in rest) or not self.is_along_rows(band):
                 return None
-        elif rest and not (self.has_rows(band, rest, around) and self.share(pairs, one, other.filter)):
+        elif rest and not (self.has_rows(band, rest) and self.share(pairs, one, other.filter)):
             return None
-        members = tuple(
-            as_one(member, one, each, other.filter) for member, each in zip(rows.members, own, strict=True)
-        )
-        nest = Nest(own, rest, other.filter)
-        return Rows(members, (nest, *rows.nests) if is_before else (*rows.nests, nest))
+        return found.joined(Nest(own, rest, other.filter), first=is_before)
 
-    def has_rows(self, band: Band, rest: Iterable[Member], around: Around) -> bool:
+    def has_rows(self, band: Band, rest: Iterable[Member]) -> bool:
         """Does one of the loops that are left go from neighbour to neighbour?"""
-        statements = [Loops(statement, band, around) for statement in statements_of(band, self.scop)]
+        statements = [Loops(statement, band, self.around) for statement in statements_of(band, self.scop)]
         if not all(loops.move for loops in statements):
             return False
         places = [band.members.index(member) for member in rest]

@@ -40,7 +40,7 @@ two stays within one iteration. Done where one of them reduces: other loops the 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from collections.abc import Sequence as Several
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -49,99 +49,112 @@ from itertools import product
 from polysched.deps.coincidence import together
 from polysched.deps.dependences import Dependences
 from polysched.model.scop import Scop
-from polysched.model.tree.nodes import Band, Filter, Leaf, Member, Sequence, Tree, Vector, mark_of, walk
+from polysched.model.tree.nodes import Band, Filter, Leaf, Member, Sequence, Tree, Vector, is_innermost, mark_of
 from polysched.support import isl
 from polysched.transform.analysis.roles import Around, Loops, statements_of
 
 
-def sums_to_fuse(tree: Tree, scop: Scop, dependences: Dependences) -> Iterator[list[tuple[Member, ...]]]:
-    """For each nest that adds to one element in all of its serial loops, with what stands in the same sequence and does
-    something to that element alone: the loops of each that become one, in the same order."""
-    for node, around in Around((), dependences.coincidence).walk(tree, inner_first=True):
-        if isinstance(node, Sequence):
-            yield from _in_sequence(node, scop, around)
+@dataclass(frozen=True)
+class Nest:
+    """Loops that it may have in common with others, and those inside of them."""
 
-
-def _in_sequence(tree: Sequence, scop: Scop, around: Around) -> Iterator[list[tuple[Member, ...]]]:
-    branches = list(tree.children)
-    for branch in tree.children:
-        nest = _sum(branch, scop, around) if any(branch is left for left in branches) else None
-        if nest is not None:
-            earlier, nest, later = _joined(branches, branch, nest, scop.domain, around)
-            if len(nest.fused) > 1:
-                branches = [*earlier, Filter(nest.filter), *later]
-                yield [*nest.fused]
+    members: tuple[Member, ...]
+    inner: tuple[Member, ...]
+    instances: isl.UnionSet
 
 
 @dataclass(frozen=True)
-class _Nest:
-    """Coincident loops around what runs at each element."""
+class Fused:
+    """Coincident loops, and the nests that have them in common."""
 
     members: tuple[Member, ...]
-    filter: isl.UnionSet
-    fused: tuple[tuple[Member, ...], ...]  # the loops that became `members`, those of the sum first
+    nests: tuple[Nest, ...]
+
+    @property
+    def instances(self) -> isl.UnionSet:
+        return reduce(isl.UnionSet.union, (nest.instances for nest in self.nests))
+
+    def joined(self, nest: Nest, *, first: bool = False) -> Fused:
+        """One nest more in its loops."""
+        one, pairs = self.instances, zip(self.members, nest.members, strict=True)
+        members = tuple(as_one(member, one, each, nest.instances) for member, each in pairs)
+        return Fused(members, (nest, *self.nests) if first else (*self.nests, nest))
 
 
-def _sum(branch: Filter, scop: Scop, around: Around) -> _Nest | None:
-    """The branch as a nest of a sum; None if it is none, or has no parallel loop."""
-    band = branch.child
-    if not isinstance(band, Band) or any(isinstance(node, Band) for node in walk(band.child)):
-        return None
-    coincident = tuple(member for member in band.members if member.coincident)
-    serial = [k for k, member in enumerate(band.members) if not member.coincident]
-    if not coincident or not serial or not all(Loops(s, band, around).stay(serial) for s in statements_of(band, scop)):
-        return None
-    return _Nest(coincident, branch.filter, (coincident,))
+def groups(
+    sequence: Sequence,
+    start: Callable[[Filter], Fused | None],
+    join: Callable[[Fused, Filter, bool], Fused | None],
+    is_blocked: Callable[[Filter, Several[Filter], bool], bool],
+) -> Iterator[Fused]:
+    """For each branch that may `start` a group, that with what can `join` it of all before, then of all after it, the
+    nearest first. A branch `is_blocked` that may not pass those in between; the last argument says that it is before.
+    """
+    branches = list(sequence.children)
+    for branch in sequence.children:
+        found = start(branch) if any(branch is left for left in branches) else None
+        if found is None:
+            continue
+        place, left_out = branches.index(branch), []
+        for others, is_before in ((branches[:place][::-1], True), (branches[place + 1 :], False)):
+            passed: list[Filter] = []
+            for other in others:
+                more = None if is_blocked(other, passed, is_before) else join(found, other, is_before)
+                if more is None:
+                    passed.append(other)
+                else:
+                    found = more
+            left_out.append(passed)
+        if len(found.nests) > 1:
+            branches = [*reversed(left_out[0]), Filter(found.instances), *left_out[1]]
+            yield found
 
 
-def _joined(
-    branches: list[Filter], branch: Filter, nest: _Nest, domain: isl.UnionSet, around: Around
-) -> tuple[list[Filter], _Nest, list[Filter]]:
-    """The nest with all that could join it, and the branches before and after it."""
-    place, reaching = branches.index(branch), around.reaching
-    earlier: list[Filter] = []
-    for other in reversed(branches[:place]):
-        own = None if _depend(other, earlier, reaching) else _own(nest, other, domain, around)
-        if own is None:
-            earlier.insert(0, other)
-        else:
-            nest = _with(nest, other, own)
-    later: list[Filter] = []
-    for other in branches[place + 1 :]:
-        own = None if _depend(other, later, reaching.reverse()) else _own(nest, other, domain, around)
-        if own is None:
-            later.append(other)
-        else:
-            nest = _with(nest, other, own)
-    return earlier, nest, later
+def sums_to_fuse(tree: Tree, scop: Scop, dependences: Dependences) -> Iterator[Fused]:
+    """Each nest that adds to one element in all of its serial loops, first of its group, with what stands in the same
+    sequence and does something to that element alone."""
+    for node, around in Around((), dependences.coincidence).walk(tree, inner_first=True):
+        if isinstance(node, Sequence):
+            sums = _Sums(scop, around)
+            yield from groups(node, sums.start, sums.join, sums.is_blocked)
 
 
-def _with(nest: _Nest, other: Filter, own: tuple[Member, ...]) -> _Nest:
-    """The nest with the branch inside of its loops."""
-    members = tuple(
-        as_one(member, nest.filter, each, other.filter) for member, each in zip(nest.members, own, strict=True)
-    )
-    return _Nest(members, nest.filter.union(other.filter), (*nest.fused, own))
+@dataclass(frozen=True)
+class _Sums:
+    scop: Scop
+    around: Around
 
+    def start(self, branch: Filter) -> Fused | None:
+        """The branch as a nest of a sum; None if it is none, or has no parallel loop."""
+        band = branch.child
+        if not isinstance(band, Band) or not is_innermost(band):
+            return None
+        coincident = tuple(member for member in band.members if member.coincident)
+        serial = [k for k, member in enumerate(band.members) if not member.coincident]
+        loops = (Loops(statement, band, self.around) for statement in statements_of(band, self.scop))
+        if not coincident or not serial or not all(each.stay(serial) for each in loops):
+            return None
+        return Fused(coincident, (Nest(coincident, tuple(band.members[k] for k in serial), branch.filter),))
 
-def _depend(other: Filter, passed: Several[Filter], reaching: isl.UnionMap) -> bool:
-    """Does anything that the branch would pass wait for it?"""
-    waited_for = reaching.intersect_domain(other.filter)
-    return any(not waited_for.intersect_range(part.filter).is_empty() for part in passed)
+    def join(self, found: Fused, other: Filter, is_before: bool) -> Fused | None:
+        """With the branch, by its own loops in the order of those that they can be one with; None if it has other
+        loops, or nothing to do with the nests."""
+        band, one = other.child, found.instances
+        if not isinstance(band, Band) or not all(member.coincident for member in band.members):
+            return None
+        if len(band.members) != len(found.members) or not is_innermost(band):
+            return None
+        pairs = either_way(other.filter, one, self.around.reaching)
+        if pairs.is_empty():
+            return None
+        own = matching(found.members, one, band.members, other.filter, pairs, self.scop.domain, self.around)
+        return None if own is None else found.joined(Nest(own, (), other.filter))
 
-
-def _own(nest: _Nest, other: Filter, domain: isl.UnionSet, around: Around) -> tuple[Member, ...] | None:
-    """The branch's own loops, in the order of those of the nest that they can be one with; None if it has other loops,
-    or nothing to do with the nest."""
-    band = other.child
-    if not isinstance(band, Band) or not all(member.coincident for member in band.members):
-        return None
-    if len(band.members) != len(nest.members) or any(isinstance(node, Band) for node in walk(band.child)):
-        return None
-    pairs = either_way(other.filter, nest.filter, around.reaching)
-    if pairs.is_empty():
-        return None
-    return matching(nest.members, nest.filter, band.members, other.filter, pairs, domain, around)
+    def is_blocked(self, other: Filter, passed: Several[Filter], is_before: bool) -> bool:
+        """Does anything that the branch would pass wait for it, or it for that?"""
+        reaching = self.around.reaching if is_before else self.around.reaching.reverse()
+        waited_for = reaching.intersect_domain(other.filter)
+        return any(not waited_for.intersect_range(part.filter).is_empty() for part in passed)
 
 
 def matching(
