@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import reduce
 from typing import Any
 
@@ -16,6 +16,7 @@ from polysched.model.scop import Access, Scop, Statement
 from polysched.model.tree.nodes import Band, Domain, Filter, Leaf, Member, Tree
 from polysched.model.tree.nodes import Sequence as SequenceNode
 from polysched.support import isl
+from polysched.transform.analysis.roles import Around
 
 Order = str | tuple[Any, ...]
 
@@ -108,3 +109,10 @@ def _domain(item: Order, statements: dict[str, Statement]) -> isl.UnionSet:
 
 def _names(item: Order) -> list[str]:
     return [item] if isinstance(item, str) else [name for part in item[1:] for name in _names(part)]
+
+
+def bands_reached(tree: Tree, reaching: isl.UnionMap) -> Iterator[tuple[Band, isl.UnionMap]]:
+    """Every band, outer ones first, with the part of `reaching` that reaches it."""
+    for node, around in Around((), reaching).walk(tree):
+        if isinstance(node, Band):
+            yield node, around.reaching

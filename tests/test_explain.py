@@ -10,13 +10,14 @@ import pytest
 from nests import loop, nest
 
 import polysched as ps
-from polysched.deps.coincidence import bands_reached, carried
+from polysched.deps.coincidence import carried
 from polysched.explain.text import explain
 from polysched.ir.build import const, load, store, var
 from polysched.ir.nodes import Array
 from polysched.model.tree.nodes import Member, Parallel, marked_as
 from polysched.operators.examples import gemm, jacobi_2d, seidel_2d, stencil
 from polysched.support import isl
+from tests.scops import bands_reached
 from tests.transform.scheduled import random_scheduled, scheduled
 
 

@@ -19,7 +19,7 @@ from polysched import (
     size,
     to_yaml,
 )
-from polysched.model.tree.names import renamed
+from polysched.model.tree.instances import renamed
 
 HISTORY = """\
 schedule = (

@@ -16,6 +16,7 @@ from functools import reduce
 from polysched.errors import IllegalSchedule
 from polysched.model.scop import Access, Scop, Statement
 from polysched.model.tree.nodes import Band, Domain, Filter, Mark, Storage, Tree, children, marks_in
+from polysched.model.tree.order import constant
 from polysched.support import isl
 
 
@@ -58,12 +59,12 @@ def _none(relation: isl.Map, arrival: isl.UnionMap) -> isl.Map:
 def _arrivals(tree: Tree) -> dict[str, isl.UnionMap]:
     """{ S[i, j] -> [node, i, 0] } by array, of one length for each."""
     assert isinstance(tree, Domain)
-    nodes = list(_nodes(tree.child, _constant(tree.domain, ()), 0))
+    nodes = list(_nodes(tree.child, constant(tree.domain, ()), 0))
     found: dict[str, isl.UnionMap] = {}
     for number, (names, around, length) in enumerate(nodes):
         longest = max(other for others, _, other in nodes if not set(names).isdisjoint(others))
-        padding = _constant(around.domain(), (0,) * (longest - length))
-        arrival = _constant(around.domain(), (number,)).flat_range_product(around).flat_range_product(padding)
+        padding = constant(around.domain(), (0,) * (longest - length))
+        arrival = constant(around.domain(), (number,)).flat_range_product(around).flat_range_product(padding)
         for name in names:
             found[name] = found[name].union(arrival) if name in found else arrival
     return found
@@ -81,8 +82,3 @@ def _nodes(tree: Tree, around: isl.UnionMap, length: int) -> Iterator[tuple[tupl
             yield names, around, length
     for child in children(tree):
         yield from _nodes(child, around, length)
-
-
-def _constant(domain: isl.UnionSet, point: tuple[int, ...]) -> isl.UnionMap:
-    """{ S[i] -> [point] }"""
-    return isl.UnionMap.from_domain_and_range(domain, isl.UnionSet(f"{{ [{', '.join(map(str, point))}] }}"))

@@ -9,7 +9,7 @@ sequences those within one child. Works on any tree, legal or not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 
 from polysched.deps.dependences import Dependences
@@ -32,15 +32,6 @@ def mark_under(tree: Tree, reaching: isl.UnionMap) -> Tree:
         members = tuple(replace(m, coincident=carried(m, reaching).is_empty()) for m in marked.members)
         return replace(marked, members=members)
     return marked
-
-
-def bands_reached(tree: Tree, reaching: isl.UnionMap) -> Iterator[tuple[Band, isl.UnionMap]]:
-    """Every band, outer ones first, with the part of `reaching` that reaches it."""
-    if isinstance(tree, Band):
-        yield tree, reaching
-    below = left_below(tree, reaching)
-    for child in children(tree):
-        yield from bands_reached(child, below)
 
 
 def left_below(node: Tree, reaching: isl.UnionMap) -> isl.UnionMap:

@@ -23,7 +23,7 @@ from polysched.deps.dependences import Dependence, Dependences, Kind
 from polysched.deps.last import last_before
 from polysched.deps.timed import Timed, timed_accesses, timed_kills
 from polysched.errors import BudgetExceeded
-from polysched.model.scop import Scop
+from polysched.model.scop import Scop, Statement
 from polysched.support import isl
 
 
@@ -113,3 +113,13 @@ def _dependence(source: Timed, sink: Timed, pairs: isl.Map, is_exact: bool, unti
         must=source.must and sink.must,
     )
 
+
+def are_fed(statements: Iterable[Statement], array: str, flow: Iterable[Dependence], scop: Scop) -> bool:
+    """Does each read of the array by the statements get by these dependences what a statement stores to one element?"""
+    fed = isl.UnionMap("{ }")  # { reading instance -> element that it gets }
+    for d in flow:
+        match [a for a in scop.statement(d.source).writes if a.array == array]:
+            case [write]:
+                fed = fed.union(isl.UnionMap.from_map(d.relation.reverse().apply_range(write.relation)))
+    reads = (a.relation.intersect_domain(s.domain) for s in statements for a in s.reads if a.array == array)
+    return all(isl.UnionMap.from_map(read).is_subset(fed) for read in reads)

@@ -27,7 +27,8 @@ from polysched.ir.effects import may_be_dropped
 from polysched.ir.node import walk
 from polysched.ir.nodes import Expr
 from polysched.model.scop import Scop, Statement
-from polysched.model.tree.nodes import Band, Domain, Filter, Sequence, Tree, children, with_children
+from polysched.model.tree.instances import only
+from polysched.model.tree.nodes import Domain
 from polysched.support import isl
 
 _Instances = dict[str, isl.Set]  # { S[i] } by statement
@@ -119,26 +120,11 @@ def _only(living: _Instances, scop: Scop, dead: tuple[Statement, ...]) -> Scop:
     left = tuple(s for s in scop.statements if not living[s.name].is_empty())
     if not left or not dead:
         return scop
+    assert isinstance(scop.tree, Domain)
     instances = isl.union_set(living[s.name] for s in left)
     return replace(
         scop,
         statements=tuple(replace(s, domain=living[s.name]) for s in left),
-        tree=restricted(scop.tree, instances),
+        tree=Domain(instances, only(scop.tree.child, instances, whole_loops=True)),
         dead=dead,
     )
-
-
-def restricted(tree: Tree, instances: isl.UnionSet) -> Tree:
-    """The order of these instances, as the tree has it."""
-    match tree:
-        case Domain(child=child):
-            return Domain(instances, restricted(child, instances))
-        case Band(members=members):
-            everywhere = instances.universe()
-            members = tuple(replace(m, schedule=m.schedule.intersect_domain(everywhere)) for m in members)
-            return replace(tree, members=members, child=restricted(tree.child, instances))
-        case Sequence():
-            parts = [(branch.filter.intersect(instances), branch.child) for branch in tree.children]
-            running = [(part, restricted(child, part)) for part, child in parts if not part.is_empty()]
-            return running[0][1] if len(running) == 1 else Sequence(tuple(Filter(*branch) for branch in running))
-    return with_children(tree, tuple(restricted(child, instances) for child in children(tree)))

@@ -35,8 +35,8 @@ from polysched.model.tree.nodes import (
     Sequence,
     Set,
     Tree,
-    children,
     mark_of,
+    reached,
     walk,
 )
 from polysched.model.tree.order import flatten
@@ -139,16 +139,13 @@ def _not_once(tree: Tree, dependences: Dependences, scop: Scop | None) -> Iterat
         yield from _instances(outside, " never runs: its loop ends before")
 
 
-def outside_of_full_loops(tree: Tree, instances: isl.UnionSet) -> Iterator[isl.UnionSet]:
+def outside_of_full_loops(tree: Domain, instances: isl.UnionSet) -> Iterator[isl.UnionSet]:
     """For each loop that runs a fixed number of times, those of `instances` that reach it and are in none of its
     iterations: they would never run."""
-    if isinstance(tree, Filter):
-        instances = instances.intersect(tree.filter)
-    if isinstance(tree, Band) and (full := mark_of(tree, Full)):
-        inside = isl.UnionSet(f"{{ [x] : 0 <= x < {full.size} }}")
-        yield instances.subtract(tree.members[0].schedule.intersect_range(inside).domain())
-    for child in children(tree):
-        yield from outside_of_full_loops(child, instances)
+    for node, reaching, _ in reached(tree.child, instances):
+        if isinstance(node, Band) and (full := mark_of(node, Full)):
+            inside = isl.UnionSet(f"{{ [x] : 0 <= x < {full.size} }}")
+            yield reaching.subtract(node.members[0].schedule.intersect_range(inside).domain())
 
 
 def _instances(wrong: isl.UnionSet, reason: str) -> Iterator[Violation]:

@@ -20,7 +20,6 @@ from functools import reduce
 from polysched.deps.coincidence import left_below
 from polysched.model.tree.nodes import (
     Band,
-    Domain,
     Filter,
     Leaf,
     Map,
@@ -30,6 +29,7 @@ from polysched.model.tree.nodes import (
     children,
     mark_of,
     marks_in,
+    reached,
     walk,
 )
 from polysched.support import isl
@@ -56,23 +56,17 @@ def between_threads(kernel: Tree, pairs: isl.UnionMap) -> isl.UnionMap:
 
 
 def misplaced(
-    tree: Tree, instances: isl.UnionSet, shared: frozenset[str], *, in_thread: bool = False
+    tree: Tree, instances: isl.UnionSet, shared: frozenset[str]
 ) -> Iterator[tuple[isl.UnionSet, str]]:
     """Those of the instances, which reach the node, that use one of the `shared` arrays, of which each block has one,
     where it belongs to a thread or to several blocks; and in which way."""
-    in_thread = in_thread or is_on_threads(tree)
-    if isinstance(tree, Domain):
-        instances = tree.domain
-    if isinstance(tree, Filter):
-        instances = instances.intersect(tree.filter)
-    if (storage := mark_of(tree, Storage)) is not None:
-        for name in sorted(shared.intersection(storage.arrays)):
-            if in_thread:
-                yield instances, f" uses '{name}', shared by a block, which belongs to a loop on threads"
-            if any(is_kernel(node) and not is_on_threads(node) for node in walk(tree)):
-                yield instances, f" uses '{name}', shared by a block, which belongs to a loop around one on blocks"
-    for child in children(tree):
-        yield from misplaced(child, instances, shared, in_thread=in_thread)
+    for node, reaching, around in reached(tree, instances):
+        storage = mark_of(node, Storage)
+        for name in sorted(shared.intersection(storage.arrays)) if storage else ():
+            if any(map(is_on_threads, around)):
+                yield reaching, f" uses '{name}', shared by a block, which belongs to a loop on threads"
+            if any(is_kernel(inner) and not is_on_threads(inner) for inner in walk(node)):
+                yield reaching, f" uses '{name}', shared by a block, which belongs to a loop around one on blocks"
 
 
 def axes(tree: Tree, passing: isl.UnionSet | None = None) -> dict[str, list[tuple[isl.UnionMap, Map]]]:

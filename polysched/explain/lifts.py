@@ -12,13 +12,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
+from polysched.deps.dataflow import are_fed
 from polysched.deps.dependences import Dependence
 from polysched.deps.distance import STEEPEST
 from polysched.deps.reaching import Reaching, among, between, names_in, pairs_of
 from polysched.explain.loops import Loop
-from polysched.support import isl
 from polysched.transform.trees.distribute import distribute
 
 
@@ -64,19 +64,7 @@ def has_own_values(loop: Loop, array: str) -> bool:
     is_known = all(a.must for a in written) and all(a.relation.is_single_valued() for a in touching)
     if not is_known or not all(d.is_exact for d in flow):
         return False
-    fed = _fed(loop, array, flow)
-    reads = (a.relation.intersect_domain(s.domain) for s in loop.statements for a in s.reads if a.array == array)
-    return all(isl.UnionMap.from_map(read).is_subset(fed) for read in reads)
-
-
-def _fed(loop: Loop, array: str, flow: Iterable[Dependence]) -> isl.UnionMap:
-    """{ reading instance -> element that it gets }, from statements that store one element of the array."""
-    found = isl.UnionMap("{ }")
-    for d in flow:
-        match [a for a in loop.nest.scop.statement(d.source).writes if a.array == array]:
-            case [write]:
-                found = found.union(isl.UnionMap.from_map(d.relation.reverse().apply_range(write.relation)))
-    return found
+    return are_fed(loop.statements, array, flow, loop.nest.scop)
 
 
 def _distribution(loop: Loop) -> str:

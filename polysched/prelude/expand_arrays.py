@@ -17,12 +17,12 @@ user's; the array itself gets what the last iteration left in it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 
-from polysched.deps.dataflow import dependences
-from polysched.deps.dependences import Dependence, Dependences
+from polysched.deps.dataflow import are_fed, dependences
+from polysched.deps.dependences import Dependences
 from polysched.errors import BudgetExceeded, InputError
 from polysched.ir.build import binary
 from polysched.ir.dtypes import boolean
@@ -32,7 +32,7 @@ from polysched.ir.rename import fresh_names, used_names
 from polysched.model.affine import condition, value
 from polysched.model.extents import along, extent, fits_an_array, sizes_that_run
 from polysched.model.extract import extract
-from polysched.model.scop import Access, Scop, Statement
+from polysched.model.scop import Scop, Statement
 from polysched.prelude.uses import is_never_negative
 from polysched.support import isl
 
@@ -125,23 +125,9 @@ class _Expansion:
         """Does every read get what the same iteration of the loops has written?"""
         flow = [d for d in self.dependences.of("flow") if d.array == self.array.name]
         same = all(d.is_exact and d.relation.is_subset(self.together(d.relation, len(self.loops))) for d in flow)
-        fed = self.fed(flow)
-        must = all(a.must for s in self.users for a in self.own((*s.reads, *s.writes)))
-        reads = (a.relation.intersect_domain(s.domain) for s in self.users for a in self.own(s.reads))
-        return same and must and all(isl.UnionMap.from_map(read).is_subset(fed) for read in reads)
-
-    def fed(self, flow: Iterable[Dependence]) -> isl.UnionMap:
-        """{ reading instance -> element that it gets by one of these }, from statements that store one element."""
-        found = isl.UnionMap("{ }")
-        for d in flow:
-            match self.own(self.scop.statement(d.source).writes):
-                case [write]:
-                    found = found.union(isl.UnionMap.from_map(d.relation.reverse().apply_range(write.relation)))
-        return found
-
-    def own(self, accesses: Iterable[Access]) -> list[Access]:
-        """Those of the array."""
-        return [access for access in accesses if access.array == self.array.name]
+        touching = (a for s in self.users for a in (*s.reads, *s.writes) if a.array == self.array.name)
+        must = all(access.must for access in touching)
+        return same and must and are_fed(self.users, self.array.name, flow, self.scop)
 
     def helps(self) -> bool:
         """Is the outermost of the loops parallel but for the order of accesses to the array?"""

@@ -31,12 +31,12 @@ from polysched.ir.nodes import Alloc, Binary, Const, Expr, For, Function, If, Lo
 from polysched.model.affine import NotAffine, value
 from polysched.model.extract import extract
 from polysched.model.scop import Scop, Statement
+from polysched.model.tree.instances import copied
 from polysched.prelude.expand import expand_temporaries
 from polysched.prelude.structure.forward import forward_indices
 from polysched.prelude.structure.structure import structured
 from polysched.prelude.uses import iterations
 from polysched.support import isl
-from polysched.transform.edits.base.graft import copied
 
 _Loops = tuple[For, ...]  # around a place, outermost first
 

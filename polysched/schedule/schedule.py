@@ -27,7 +27,7 @@ from polysched.ir.contents import without_contents
 from polysched.ir.nodes import Function
 from polysched.model.scop import Scop
 from polysched.model.tree.form import require_form
-from polysched.model.tree.names import renamed
+from polysched.model.tree.instances import renamed
 from polysched.model.tree.nodes import Tree, marks_in
 from polysched.model.tree.text import show_tree
 from polysched.model.tree_yaml import from_yaml, to_yaml

@@ -24,10 +24,10 @@ from polysched.config.constraints import Constraint
 from polysched.config.options import Options
 from polysched.deps.coincidence import mark_coincident, mark_under
 from polysched.deps.components import components
-from polysched.deps.dead import restricted
 from polysched.deps.dependences import Dependences
 from polysched.errors import BudgetExceeded, IllegalSchedule
 from polysched.model.scop import Scop, Statement
+from polysched.model.tree.instances import only
 from polysched.model.tree.nodes import Band, Context, Domain, Filter, Leaf, Member, Tree, walk
 from polysched.model.tree.nodes import Sequence as SequenceNode
 from polysched.solve.bands import BandSearch, Plan
@@ -217,7 +217,7 @@ class _Builder:
             return Leaf()
         self.in_source_order += plan.names
         left = isl.union_map(edge.relation.to_map() for edge in plan.edges)
-        order = restricted(self.scop.tree, self._instances(plan.names).universe())
+        order = only(self.scop.tree, self._instances(plan.names).universe(), whole_loops=True)
         while isinstance(order, Domain | Context):
             order = order.child
         return mark_under(order, left)

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-from polysched.deps.coincidence import bands_reached, carried, left_below, mark_coincident
+from polysched.deps.coincidence import carried, left_below, mark_coincident
 from polysched.deps.dataflow import dependences
 from polysched.model.tree.nodes import Band, Domain, Leaf, Member, walk
 from polysched.support import isl
-from tests.scops import scop, stmt
+from tests.scops import bands_reached, scop, stmt
 
 
 def flags(tree) -> list[tuple[bool, ...]]:

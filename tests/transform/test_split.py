@@ -11,7 +11,6 @@ import nests
 import pytest
 
 import polysched as ps
-from polysched.deps.coincidence import bands_reached
 from polysched.deps.dependences import Dependences
 from polysched.deps.legality import first_violation
 from polysched.ir.node import walk
@@ -20,6 +19,7 @@ from polysched.model.scop import Scop
 from polysched.model.tree.nodes import Band, Filter, Leaf, Sequence, Tree, children, with_children
 from polysched.strategy.split_set import pieces, split
 from polysched.support import isl
+from tests.scops import bands_reached
 from tests.transform.scheduled import scheduled, written
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import nests
 import pytest
-from scops import scop, stmt
+from scops import bands_reached, scop, stmt
 
 from polysched.config.options import Options
-from polysched.deps.coincidence import bands_reached, carried, left_below
+from polysched.deps.coincidence import carried, left_below
 from polysched.deps.dataflow import dependences
 from polysched.model.tree.nodes import Band, Vector, is_innermost, mark_of, marks_in, walk, with_children
 from polysched.model.tree.text import show_tree

@@ -272,6 +272,21 @@ def walk(tree: Tree) -> Iterator[Tree]:
         yield from walk(child)
 
 
+def reached(
+    tree: Tree, instances: isl.UnionSet, around: tuple[Band, ...] = ()
+) -> Iterator[tuple[Tree, isl.UnionSet, tuple[Band, ...]]]:
+    """The node and all below it, parents first, with those of the instances that reach it, and the bands around it."""
+    match tree:
+        case Domain(domain=domain):
+            instances = domain
+        case Filter(filter=passing):
+            instances = instances.intersect(passing)
+    yield tree, instances, around
+    inside = (*around, tree) if isinstance(tree, Band) else around
+    for child in children(tree):
+        yield from reached(child, instances, inside)
+
+
 def own_marks(node: Tree) -> tuple[MarkValue, ...]:
     """What the node itself is marked with; of a band, its first loop."""
     match node:

@@ -21,7 +21,7 @@ def flatten(tree: Tree) -> isl.UnionMap:
     """
     if not isinstance(tree, Domain):
         raise ValueError(f"a schedule tree starts with a Domain, not with a {type(tree).__name__}")
-    leaves = list(_leaves(tree.child, _constant(tree.domain, 0, 0), 0))
+    leaves = list(_leaves(tree.child, constant(tree.domain, ()), 0))
     longest = max(length for _, length in leaves)
     return reduce(isl.UnionMap.union, (_pad(times, longest - length) for times, length in leaves))
 
@@ -39,7 +39,7 @@ def _leaves(tree: Tree, times: isl.UnionMap, length: int) -> Iterator[tuple[isl.
             yield from _leaves(child, times.intersect_domain(filter), length)
         case Sequence(children=children) | Set(children=children):
             for k, branch in enumerate(children):
-                position = _constant(branch.filter, k, 1)
+                position = constant(branch.filter, (k,))
                 yield from _leaves(branch.child, times.flat_range_product(position), length + 1)
         case Context(child=child) | Mark(child=child):
             yield from _leaves(child, times, length)
@@ -49,11 +49,10 @@ def _leaves(tree: Tree, times: isl.UnionMap, length: int) -> Iterator[tuple[isl.
             raise AssertionError(f"unknown tree node {type(tree).__name__}")
 
 
-def _constant(domain: isl.UnionSet, value: int, length: int) -> isl.UnionMap:
-    """{ S[i, j] -> [value, value, ...] }"""
-    point = isl.UnionSet(f"{{ [{', '.join([str(value)] * length)}] }}")
-    return isl.UnionMap.from_domain_and_range(domain, point)
+def constant(domain: isl.UnionSet, point: tuple[int, ...]) -> isl.UnionMap:
+    """{ S[i] -> [point] }"""
+    return isl.UnionMap.from_domain_and_range(domain, isl.UnionSet(f"{{ [{', '.join(map(str, point))}] }}"))
 
 
 def _pad(times: isl.UnionMap, length: int) -> isl.UnionMap:
-    return times.flat_range_product(_constant(times.domain(), 0, length)) if length else times
+    return times.flat_range_product(constant(times.domain(), (0,) * length)) if length else times

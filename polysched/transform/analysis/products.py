@@ -13,7 +13,7 @@ Each element of the result is the same sum, of the same terms in the same order,
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from math import prod
@@ -28,8 +28,6 @@ from polysched.ir.simplify import simplify
 from polysched.model.scop import Scop, Statement
 from polysched.model.tree.nodes import (
     Band,
-    Domain,
-    Filter,
     Full,
     Leaf,
     Mark,
@@ -40,6 +38,7 @@ from polysched.model.tree.nodes import (
     mark_of,
     marked_as,
     nest_of,
+    reached,
     with_children,
 )
 from polysched.model.tree.to_isl import mark_text
@@ -211,7 +210,7 @@ def _ordered(statement: Statement) -> tuple[Member, ...]:
 def require_products(tree: Tree, scop: Scop, *, reorder: bool, what: str = "") -> None:
     """InputError, beginning with `what` was asked for, unless each mark in `tree` is of the loops of such a sum, as
     `order_products` gives them."""
-    for node, instances in _reached(tree, isl.UnionSet("{ }")):
+    for node, instances, _ in reached(tree, isl.UnionSet("{ }")):
         if product := mark_of(node, Product):
             name, text = product.statement, f"{what}{': ' if what else ''}mark '{mark_text(product)}'"
             statement = next((statement for statement in scop.statements if statement.name == name), None)
@@ -226,18 +225,6 @@ def require_products(tree: Tree, scop: Scop, *, reorder: bool, what: str = "") -
             if product.kind == "dots" and not may_reorder(found, reorder):
                 hint = "allow it by reorder_reductions=True"
                 raise InputError(f"{text}: dot products add the terms of {name} in another order", hint=hint)
-
-
-def _reached(tree: Tree, instances: isl.UnionSet) -> Iterator[tuple[Tree, isl.UnionSet]]:
-    """All nodes, and the instances that reach each."""
-    match tree:
-        case Domain(domain=domain):
-            instances = domain
-        case Filter(filter=passing):
-            instances = instances.intersect(passing)
-    yield tree, instances
-    for child in children(tree):
-        yield from _reached(child, instances)
 
 
 def product_of(statement: Statement) -> SumOfProducts | None:

@@ -16,7 +16,7 @@ SIMD beside a recurrence: processors do it while they wait for that.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 from math import prod
@@ -28,7 +28,7 @@ from polysched.deps.dependences import Dependences
 from polysched.ir.node import walk as walk_ir
 from polysched.ir.nodes import Array, Binary, Call, Const, Load, Store
 from polysched.model.scop import Scop, Statement
-from polysched.model.tree.nodes import Band, Domain, Filter, Member, Parallel, Tree, Unroll, Vector, children
+from polysched.model.tree.nodes import Band, Leaf, Member, Parallel, Tree, Unroll, Vector, reached
 from polysched.model.tree.nodes import walk as walk_tree
 from polysched.support import isl
 from polysched.transform.analysis.roles import step, stride
@@ -141,27 +141,12 @@ _Paths = dict[str, list[tuple[_Loop, ...]]]
 def _paths(tree: Tree, scop: Scop) -> _Paths:
     """For each statement, the loops around each of the leaves that it arrives at."""
     found: _Paths = {statement.name: [] for statement in scop.statements}
-    for instances, loops in _leaves(tree, isl.UnionSet("{ }"), ()):
-        for one in isl.sets_of(instances):
-            found[one.get_tuple_name()].append(loops)
+    for node, instances, around in reached(tree, isl.UnionSet("{ }")):
+        if isinstance(node, Leaf):
+            loops = tuple(_Loop(id(band), member) for band in around for member in band.members)
+            for one in isl.sets_of(instances):
+                found[one.get_tuple_name()].append(loops)
     return found
-
-
-def _leaves(
-    tree: Tree, instances: isl.UnionSet, loops: tuple[_Loop, ...]
-) -> Iterator[tuple[isl.UnionSet, tuple[_Loop, ...]]]:
-    match tree:
-        case Domain(domain=domain):
-            instances = domain
-        case Filter(filter=own):
-            instances = instances.intersect(own)
-        case Band(members=members):
-            loops = (*loops, *(_Loop(id(tree), member) for member in members))
-    below = children(tree)
-    if not below:
-        yield instances, loops
-    for child in below:
-        yield from _leaves(child, instances, loops)
 
 
 def _uses(paths: _Paths, scop: Scop) -> dict[str, _Use]:

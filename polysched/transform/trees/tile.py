@@ -129,8 +129,8 @@ def _mirrored(c: int, first: Member, second: Member, shifts: Mapping[str, int]) 
     moved = []
     for values in isl.maps_of(first.schedule.flat_range_product(second.schedule)):
         shift = shifts.get(values.get_tuple_name(isl.dim_type.in_), 0)
-        moved.append(isl.UnionMap.from_map(values.apply_range(isl.Map(f"{{ [x, y] -> [{c}x - y + {shift}] }}"))))
-    return Member(reduce(isl.UnionMap.union, moved, isl.UnionMap("{ }")))
+        moved.append(values.apply_range(isl.Map(f"{{ [x, y] -> [{c}x - y + {shift}] }}")))
+    return Member(isl.union_map(moved))
 
 
 def wavefront(band: Band, count: int = 2) -> Band:

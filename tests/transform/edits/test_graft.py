@@ -1,11 +1,11 @@
 from by_hand import blur
 
 from polysched import Schedule
+from polysched.model.tree.instances import copied
 from polysched.model.tree.nodes import Mark, Storage
 from polysched.model.tree.text import show_tree
 from polysched.support import isl
 from polysched.transform.edits.base.graft import (
-    copied,
     grafted,
     part_of,
     part_with,

@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
+from polysched.model.tree.instances import only
 from polysched.model.tree.nodes import Band, Context, Domain, Filter, Mark, Storage, Tree, children, with_children
 from polysched.model.tree.nodes import Sequence as InOrder
 from polysched.support import isl
 from polysched.transform.edits.base.loops import changed_at, loops, node_at
-from polysched.transform.edits.base.parts import called_otherwise, flat, only
+from polysched.transform.edits.base.parts import called_otherwise, flat
 
 
 def part_of(tree: Tree, kept: isl.UnionSet) -> Tree:
@@ -39,20 +40,6 @@ def without_arrays(tree: Tree, gone: Collection[str]) -> Tree:
             left = tuple(name for name in names if name not in gone)
             return replace(tree, mark=Storage(left), child=below[0]) if left else below[0]
     return with_children(tree, below)
-
-
-def copied(tree: Tree, origin: isl.UnionMap) -> Tree:
-    """The tree for copies of its instances, { copy -> instance }, in the order of these."""
-    match tree:
-        case Domain(domain=domain, child=child):
-            return Domain(origin.intersect_range(domain).domain(), copied(child, origin))
-        case Band(members=members, child=child):
-            rows = (replace(member, schedule=origin.apply_range(member.schedule)) for member in members)
-            return replace(tree, members=tuple(rows), child=copied(child, origin))
-        case Filter(filter=filter, child=child):
-            return Filter(origin.intersect_range(filter).domain(), copied(child, origin))
-        case _:
-            return with_children(tree, tuple(copied(child, origin) for child in children(tree)))
 
 
 def grafted(tree: Tree, path: Sequence[int], part: Tree, coordinates: Sequence[isl.UnionMap], *, before: bool) -> Tree:

@@ -92,7 +92,7 @@ class Loop:
     @property
     def statements(self) -> tuple[str, ...]:
         """Names of the statements that it runs."""
-        return _statements(self.instances)
+        return statements_in(self.instances)
 
     def is_around(self, other: Loop) -> bool:
         """Is the other inside of it, or itself?"""
@@ -100,7 +100,8 @@ class Loop:
 
 
 @remembered
-def _statements(instances: isl.UnionSet) -> tuple[str, ...]:
+def statements_in(instances: isl.UnionSet) -> tuple[str, ...]:
+    """The names of those that have some of the instances."""
     return tuple(s.get_tuple_name() or "" for s in isl.sets_of(instances) if not s.is_empty())
 
 

@@ -18,7 +18,8 @@ from collections.abc import Sequence as Several
 from dataclasses import replace
 from typing import Any
 
-from polysched.model.tree.nodes import Band, Filter, Sequence, Set, Tree, children, walk, with_children
+from polysched.model.tree.instances import only
+from polysched.model.tree.nodes import Band, Filter, Sequence, Tree, children, walk, with_children
 from polysched.support import isl
 from polysched.transform.edits.base.loops import changed_at, free, loops, node_at
 
@@ -60,19 +61,6 @@ def with_parts(tree: Tree, path: Several[int], parts: Sequence) -> Tree:
     if len(path) >= 2 and isinstance(node := node_at(tree, around), Sequence):
         return changed_at(tree, around, lambda _: flat(node.children))
     return tree
-
-
-def only(tree: Tree, part: isl.UnionSet) -> Tree:
-    """The node for these instances alone: without statements that have none of them."""
-    match tree:
-        case Band(members=members, child=child):
-            kept = (replace(m, schedule=m.schedule.intersect_domain(part)) for m in members)
-            return replace(tree, members=tuple(kept), child=only(child, part))
-        case Sequence(children=branches) | Set(children=branches):
-            own = [Filter(both, only(b.child, both)) for b in branches if (both := b.filter.intersect(part)).n_set()]
-            own = [branch for branch in own if not branch.filter.is_empty()]
-            return own[0].child if len(own) == 1 else replace(tree, children=tuple(own))
-    return with_children(tree, tuple(only(child, part) for child in children(tree)))
 
 
 def _loop_names(tree: Tree) -> set[str]:

@@ -16,7 +16,7 @@ from polysched.errors import InputError
 from polysched.model.tree.nodes import Band, Filter, Sequence, nest_of, own_marks
 from polysched.support import isl
 from polysched.transform.edits.base.edit import Alternative, Draft, checked, reaching
-from polysched.transform.edits.base.loops import Loop, changed_at, unmarked
+from polysched.transform.edits.base.loops import Loop, changed_at, statements_in, unmarked
 from polysched.transform.edits.base.parts import with_names_of_their_own, with_parts
 from polysched.transform.edits.base.registry import edit
 from polysched.transform.trees.distribute import apart, loop_over
@@ -66,16 +66,12 @@ def _down_to_sequence(place: Loop) -> Band:
 
 def _position(branches: Several[Filter], statement: str, place: Loop) -> int:
     """That of the first branch with the statement."""
-    found = [k for k, branch in enumerate(branches) if statement in _statements(branch)]
+    found = [k for k, branch in enumerate(branches) if statement in statements_in(branch.filter)]
     if not found or found[0] == 0:
         what = f"runs nothing before '{statement}'" if found else f"does not run '{statement}'"
-        cuts = ", ".join(dict.fromkeys(name for branch in branches[1:] for name in _statements(branch)))
+        cuts = ", ".join(dict.fromkeys(name for branch in branches[1:] for name in statements_in(branch.filter)))
         raise InputError(f"loop '{place.name}' {what}", hint=f"it can be cut before: {cuts}")
     return found[0]
-
-
-def _statements(branch: Filter) -> list[str]:
-    return [s.get_tuple_name() or "" for s in isl.sets_of(branch.filter)]
 
 
 def _alternatives(draft: Draft, name: str, branches: Several[Filter]) -> list[Alternative]:
@@ -84,7 +80,7 @@ def _alternatives(draft: Draft, name: str, branches: Several[Filter]) -> list[Al
     def cut(before: str) -> Alternative:
         return f"cut it before {before}", lambda: distribute(draft, name, before)
 
-    firsts = [names[0] for branch in branches[1:] if (names := _statements(branch))]
+    firsts = [names[0] for branch in branches[1:] if (names := statements_in(branch.filter))]
     anywhere = "do not say where: its parts run in another order", lambda: distribute(draft, name)
     return [*map(cut, firsts), anywhere]
 

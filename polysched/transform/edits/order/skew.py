@@ -108,9 +108,6 @@ def shift(draft: Draft, statements: str, name: str, by: int) -> Draft:
 
 def shifted(member: Member, statements: tuple[str, ...], by: int) -> Member:
     """The member with `by` added to its value for these statements."""
-    schedule = isl.UnionMap("{ }")
-    for values in isl.maps_of(member.schedule):
-        if values.get_tuple_name(isl.dim_type.in_) in statements:
-            values = values.apply_range(isl.Map(f"{{ [x] -> [x + {by}] }}"))
-        schedule = schedule.add_map(values)
-    return replace(member, schedule=schedule)
+    later, parts = isl.Map(f"{{ [x] -> [x + {by}] }}"), isl.maps_of(member.schedule)
+    moved = (m.apply_range(later) if m.get_tuple_name(isl.dim_type.in_) in statements else m for m in parts)
+    return replace(member, schedule=isl.union_map(moved))

@@ -18,7 +18,7 @@ from polysched.deps.coincidence import carried
 from polysched.deps.distance import STEEPEST, distances_of
 from polysched.deps.reaching import Reaching, below, between
 from polysched.errors import IllegalSchedule
-from polysched.model.tree.nodes import Band, Tree, children, own_marks
+from polysched.model.tree.nodes import Band, Tree, children, nest_of, own_marks
 from polysched.transform.edits.base.edit import Alternative, Draft, Step, after, first, reaching, text_of
 from polysched.transform.edits.base.loops import Loop, arrival, loop, loops
 from polysched.transform.edits.order.distribute import distribute
@@ -61,14 +61,11 @@ def reductions_freed(draft: Draft) -> Draft:
 
 def _outside(draft: Draft, place: Loop, mark: Mark) -> Iterator[Alternative]:
     """A loop inside in its place."""
-    chain = [place.band]
-    while isinstance(below := chain[-1].child, Band) and not own_marks(below):
-        chain.append(below)
-    names = [band.members[0].name for band in chain]
-    pairs = reaching(draft.nested, place.path, draft.dependences.coincidence)
-    apart = distances_of([band.members[0] for band in chain], pairs)
-    for k in range(1, len(chain)):
-        others = [j for j in range(len(chain)) if j != k]
+    members, _ = nest_of(place.band)
+    names = [member.name for member in members]
+    apart = distances_of(members, reaching(draft.nested, place.path, draft.dependences.coincidence))
+    for k in range(1, len(names)):
+        others = [j for j in range(len(names)) if j != k]
         if apart.reordered([k, *others]).is_parallel(0):
             steps = Step.of(reorder, names[k], *names[:k])
             yield _marked(draft, (steps,), names[k], mark)

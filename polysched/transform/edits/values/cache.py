@@ -11,11 +11,10 @@ What is read after the loop, the last iteration that wrote it copies back.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
-from polysched.deps.dependences import Dependence
-from polysched.deps.legality import Instance, Violation
+from polysched.deps.legality import Violation, violation_of
 from polysched.errors import IllegalSchedule, InputError
-from polysched.model.witness import smallest
 from polysched.support import isl
 from polysched.transform.edits.base.draft import Draft
 from polysched.transform.edits.base.edit import first_legal
@@ -98,17 +97,5 @@ def _crossing(draft: Draft, use: Use) -> Iterator[Violation]:
         if d.array == use.array.name:
             for pairs in isl.maps_of(isl.UnionMap.from_map(d.relation).intersect(other)):
                 if not pairs.is_empty():
-                    yield _violation(draft, d, pairs, use)
-
-
-def _violation(draft: Draft, d: Dependence, pairs: isl.Map, use: Use) -> Violation:
-    sizes, point = smallest(pairs.wrap())
-    depth = pairs.dim(isl.dim_type.in_)
-    return Violation(
-        dependence=d,
-        source=Instance(d.source, point[:depth]),
-        sink=Instance(d.sink, point[depth:]),
-        sizes=sizes,
-        reason=f", in another iteration of {use.where}",
-        scop=draft.scop,
-    )
+                    reason = f", in another iteration of {use.where}"
+                    yield replace(violation_of(d, pairs), reason=reason, scop=draft.scop)

@@ -25,10 +25,11 @@ from polysched.errors import BudgetExceeded, IllegalSchedule, InputError
 from polysched.ir.nodes import Array
 from polysched.model.extents import largest
 from polysched.model.scop import Scop, Statement
+from polysched.model.tree.instances import copied
 from polysched.model.tree.nodes import Tree
 from polysched.support import isl
 from polysched.transform.edits.base.edit import Draft
-from polysched.transform.edits.base.graft import copied, flattened, grafted, part_of, part_with, varying
+from polysched.transform.edits.base.graft import flattened, grafted, part_of, part_with, varying
 from polysched.transform.edits.base.loops import Loop, coordinates_of, free, loop
 from polysched.transform.edits.base.registry import edit
 from polysched.transform.edits.base.same_values import require_same_values

@@ -23,7 +23,7 @@ from polysched.model.tree.nodes import Band, Filter, Mark, Sequence, Storage, Tr
 from polysched.support import isl
 from polysched.transform.edits.base.draft import Draft
 from polysched.transform.edits.base.graft import without_arrays
-from polysched.transform.edits.base.loops import Loop, changed_at, coordinates_of, loops
+from polysched.transform.edits.base.loops import Loop, changed_at, coordinates_of, loops, statements_in
 from polysched.transform.edits.base.registry import edit
 from polysched.transform.edits.base.same_values import require_same_values
 from polysched.transform.edits.order.skew import shifted
@@ -69,7 +69,7 @@ class _Place:
 
     def _early(self, node: Tree) -> Tree:
         assert isinstance(node, Band)
-        member = shifted(node.members[0], tuple(_statements(self.filling)), -1)
+        member = shifted(node.members[0], statements_in(self.filling), -1)
         return replace(node, members=(member,), child=self._without_first(node.child))
 
     def _without_first(self, node: Tree) -> Tree:
@@ -87,8 +87,8 @@ def _place(tree: Tree, scop: Scop, array: str) -> _Place:
     writers = {s.name for s in scop.statements if any(write.array == array for write in s.writes)}
     readers = {s.name for s in scop.statements if any(read.array == array for read in s.reads)}
     branches = _branches(around.band.child)
-    leading = [branch for branch in branches if _statements(branch.filter) <= writers - readers]
-    if not leading or writers & set().union(*(_statements(b.filter) for b in branches if b not in leading)):
+    leading = [branch for branch in branches if {*statements_in(branch.filter)} <= writers - readers]
+    if not leading or writers & set().union(*(statements_in(b.filter) for b in branches if b not in leading)):
         both = ", ".join(sorted(writers & readers)) or "one loop"
         hint = "cache what it reads by cache_read"
         raise InputError(f"'{array}' is not filled before it is used: {both} writes and reads it", hint=hint)
@@ -120,10 +120,6 @@ def _only_filling(node: Tree, filling: isl.UnionSet) -> Tree:
         (node,) = children(node)
     leading = tuple(branch for branch in node.children if branch.filter.is_subset(filling))
     return leading[0].child if len(leading) == 1 else Sequence(leading)
-
-
-def _statements(instances: isl.UnionSet) -> set[str]:
-    return {part.get_tuple_name() or "" for part in isl.sets_of(instances) if not part.is_empty()}
 
 
 def _by_turns(statement: Statement, array: str, band: Band) -> Statement:

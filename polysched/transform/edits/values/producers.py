@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import reduce
 
 from polysched.errors import BudgetExceeded, InputError
 from polysched.model.scop import Scop, Statement
@@ -85,8 +84,7 @@ def without_computed(tree: Tree, gone: Sequence[Statement]) -> Tree:
 
 def instances_of(statements: Iterable[Statement]) -> isl.UnionSet:
     """The union of their domains."""
-    domains = (isl.UnionSet.from_set(statement.domain) for statement in statements)
-    return reduce(isl.UnionSet.union, domains, isl.UnionSet("{ }"))
+    return isl.union_set(statement.domain for statement in statements)
 
 
 OPERATIONS = 20_000  # of isl; sums, and hulls of few pieces, need some hundreds

@@ -12,7 +12,6 @@ none stay where they are, but for what others that move overwrite or add to, whi
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import reduce
 
 from polysched.errors import InputError
 from polysched.model.scop import Statement
@@ -92,8 +91,7 @@ def _extended(coordinates: isl.UnionMap, length: int) -> isl.UnionMap:
 
 
 def _each(union: isl.UnionMap, choose: Callable[[isl.Map], isl.Map]) -> isl.UnionMap:
-    parts = (isl.UnionMap.from_map(choose(m).coalesce()) for m in isl.maps_of(union))
-    return reduce(isl.UnionMap.union, parts, isl.UnionMap("{ }"))
+    return isl.union_map(choose(m).coalesce() for m in isl.maps_of(union))
 
 
 def _coordinates(arrivals: isl.UnionMap, depth: int) -> list[isl.UnionMap]:
