@@ -18,7 +18,7 @@ from polysched.errors import LaunchError, VerificationError
 from polysched.ir.nodes import Function
 from polysched.model.scop import Scop
 from polysched.model.tree.nodes import Tree
-from polysched.support.brief import brief
+from polysched.support.brief import Brief
 from polysched.support.clock import Deadline
 from polysched.trials.data import Source
 from polysched.trials.rounding import Cuts
@@ -27,8 +27,8 @@ from polysched.trials.sizes import ladders, small_sizes, work
 SECONDS = 60.0
 
 
-@dataclass(frozen=True)
-class Verification:
+@dataclass(frozen=True, repr=False)
+class Verification(Brief):
     """What was checked, all of it right."""
 
     dependences: int  # that the schedule was checked against
@@ -38,9 +38,6 @@ class Verification:
     trusted: tuple[str, ...] = ()  # what the user claims; it held at `sizes`
     chosen: int = 0  # sizes for which the host was seen to choose the right one of kernels in 32 and in 64 bits
     left_out: str = ""  # what was not checked, though it was to be, and why
-
-    def __repr__(self) -> str:
-        return brief(self, str(self))
 
     def __str__(self) -> str:
         given = f", if it is true that {' and that '.join(self.trusted)}" if self.trusted else ""

@@ -14,7 +14,7 @@ from math import gcd, lcm
 
 from polysched.codegen.count import number
 from polysched.ir.integers.polynomial import Polynomial
-from polysched.support.brief import brief
+from polysched.support.brief import Brief
 
 Count = Polynomial | None  # None: unknown
 _NOTHING = Polynomial()
@@ -56,16 +56,13 @@ class ArrayCounts:
         return self.reads + self.writes
 
 
-@dataclass(frozen=True, kw_only=True)
-class NestCounts:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class NestCounts(Brief):
     """What the statements of one loop nest do, all in all."""
 
     title: str
     operations: dict[str, Figure]  # by kind, as in "f64 +"
     arrays: tuple[ArrayCounts, ...]
-
-    def __repr__(self) -> str:
-        return brief(self, str(self))
 
     @property
     def float_operations(self) -> Figure:
@@ -108,16 +105,13 @@ class NestCounts:
         return "\n".join([*head, *(f"  {line.rstrip()}" for line in table)])
 
 
-@dataclass(frozen=True, kw_only=True)
-class Counts:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Counts(Brief):
     """What each loop nest of a function does; printed, a table for each."""
 
     name: str
     nests: tuple[NestCounts, ...]  # in source order; of several, all together at the end
     where: str  # for which sizes the formulas hold, as in "n >= 2"; "" for all
-
-    def __repr__(self) -> str:
-        return brief(self, str(self))
 
     @property
     def is_exact(self) -> bool:

@@ -9,13 +9,13 @@ from functools import cached_property
 from typing import Any, Literal
 
 from polysched.support import isl
-from polysched.support.brief import brief
+from polysched.support.brief import Brief, brief
 
 Kind = Literal["flow", "anti", "output"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Dependence:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Dependence(Brief):
     """Instances that touch the same element, at least one writing.
 
     Kept per pair of accesses: coalescing them before Farkas' lemma costs a thousandfold (docs/theory.md).
@@ -30,9 +30,6 @@ class Dependence:
     is_exact: bool = True  # False: pairs that another access comes between are among them
     is_guess: bool = False  # for some of these, whether one comes between was not decided
     must: bool = True  # False: whether both ends touch one element is known when they run, as of a[x[i]]
-
-    def __repr__(self) -> str:
-        return brief(self, str(self))
 
     def __str__(self) -> str:
         note = ", reduction" if self.reduction else ""

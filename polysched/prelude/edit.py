@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 from polysched.config.plain import called
 from polysched.errors import InputError
 from polysched.ir.nodes import Function
-from polysched.support.brief import brief
+from polysched.support.brief import Brief
 
 
 @dataclass(frozen=True, repr=False)
-class NestEdit:
+class NestEdit(Brief):
     """One edit of a nest. What it does depends on the nest and its arguments alone: on no target, option or cost."""
 
     name: str
@@ -35,9 +35,6 @@ class NestEdit:
 
     def __str__(self) -> str:
         return called(self.name, *self.args, **dict(self.kwargs))
-
-    def __repr__(self) -> str:
-        return brief(self, str(self))
 
 
 class Edited(NamedTuple):

@@ -35,7 +35,7 @@ from polysched.model.tree_yaml import from_yaml, to_yaml
 from polysched.prelude.edit import NestEdit
 from polysched.prelude.edits import edits_as_data, edits_of
 from polysched.strategy.decision import Order, Value
-from polysched.support.brief import brief
+from polysched.support.brief import Brief
 from polysched.support.version import __version__
 from polysched.transform.edits.base.registry import Edit
 
@@ -43,8 +43,8 @@ Start = Literal["source", "ilp"]
 _DEFAULTS = Options()
 
 
-@dataclass(frozen=True)
-class History:
+@dataclass(frozen=True, repr=False)
+class History(Brief):
     """How a schedule came about; printed, it is the Python that makes it again."""
 
     nest: str
@@ -52,9 +52,6 @@ class History:
     options: Options = _DEFAULTS
     edits: tuple[Edit, ...] = ()
     prelude: tuple[NestEdit, ...] | None = None  # what is done to the nest before; None is what any schedule needs
-
-    def __repr__(self) -> str:
-        return brief(self, str(self))
 
     def __str__(self) -> str:
         given = [self.nest, *self._start(), *self._options(), *self._prelude()]

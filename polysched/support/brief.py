@@ -14,6 +14,13 @@ def brief(value: Any, text: str) -> str:
     return f"<{type(value).__name__} {short(text)}>"
 
 
+class Brief:
+    """Base of results whose text, `str`, may have many lines."""
+
+    def __repr__(self) -> str:
+        return brief(self, str(self))
+
+
 def short(text: str, limit: int = 100) -> str:
     """The beginning of a text, in one line."""
     line = " ".join(text.split())

@@ -22,7 +22,7 @@ from polysched.errors import InputError
 from polysched.ir.nodes import Function
 from polysched.runtime.cpu import c_function, open_library
 from polysched.runtime.toolchain import EXACT, compile_shared
-from polysched.support.brief import brief
+from polysched.support.brief import Brief
 
 _HEADER = Path(__file__).with_name("launches.h")
 _FLAGS = ("-std=c++17", "-O1", "-Wno-unused", *EXACT)
@@ -40,8 +40,8 @@ class Launch:
     arguments: tuple[int, ...]  # as bits
 
 
-@dataclass(frozen=True, kw_only=True)
-class Execution:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Execution(Brief):
     """What one thread of a kernel does in the launch with most blocks: the first thread of the middle block, or of the
     first block if that one does more."""
 
@@ -49,9 +49,6 @@ class Execution:
     largest: Launch
     block: Triple
     counts: Counts
-
-    def __repr__(self) -> str:
-        return brief(self, str(self))
 
     @property
     def blocks(self) -> int:

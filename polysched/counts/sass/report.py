@@ -22,7 +22,7 @@ from polysched.counts.sass.occupancy import Occupancy
 from polysched.counts.sass.parse import Assembly
 from polysched.counts.sass.toolkit import Resources
 from polysched.errors import InputError
-from polysched.support.brief import brief
+from polysched.support.brief import Brief, brief
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,8 +35,8 @@ class LoopReport:
     branches: int  # but for the jump back to its header
 
 
-@dataclass(frozen=True, kw_only=True)
-class KernelReport:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class KernelReport(Brief):
     """One kernel."""
 
     name: str
@@ -46,9 +46,6 @@ class KernelReport:
     occupancy: Occupancy | None  # None where the threads of a block are unknown, or the GPU is
     counts: Counts  # of the whole kernel, nvcc's own routines included
     loops: tuple[LoopReport, ...]
-
-    def __repr__(self) -> str:
-        return brief(self, str(self))
 
     @property
     def hottest(self) -> LoopReport | None:

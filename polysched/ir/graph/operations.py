@@ -30,7 +30,7 @@ from dataclasses import dataclass, field
 from polysched.errors import Loc
 from polysched.ir.dtypes import DType
 from polysched.ir.nodes import Expr
-from polysched.support.brief import brief
+from polysched.support.brief import Brief
 from polysched.support.dominators import dominators
 
 
@@ -111,13 +111,10 @@ class Operation:
         return total
 
 
-@dataclass(frozen=True)
-class Graph:
+@dataclass(frozen=True, repr=False)
+class Graph(Brief):
     name: str
     body: Block
-
-    def __repr__(self) -> str:
-        return brief(self, str(self))
 
     def __str__(self) -> str:
         return show(self)

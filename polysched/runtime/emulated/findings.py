@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from polysched.support.brief import brief
+from polysched.support.brief import Brief
 
 Index = tuple[int, int, int]  # along x, y, z
 
@@ -31,8 +31,8 @@ class Place:
         return f"thread {self.thread} of block {self.block} {self.does or 'is'}{line}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Finding:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Finding(Brief):
     """One fault; the same two lines are found once."""
 
     kind: str  # "race", "race between blocks", "uninitialized", "out of bounds", "misaligned", "in flight", "fault"
@@ -42,16 +42,13 @@ class Finding:
     array: str = ""
     count: int = 1  # how often; `places` is the first time
 
-    def __repr__(self) -> str:
-        return brief(self, str(self))
-
     def __str__(self) -> str:
         times = f" ({self.count} times)" if self.count > 1 else ""
         return "\n  ".join([f"{self.kernel}: {self.kind}: {self.what}{times}", *map(str, self.places)])
 
 
-@dataclass(frozen=True, kw_only=True)
-class Traffic:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Traffic(Brief):
     """How warps access one array in one line of a kernel.
 
     What the lanes of a warp access at once is a request. Of global memory it takes sectors of 32 bytes; of shared
@@ -69,9 +66,6 @@ class Traffic:
     cost: int  # sectors or cycles, of all requests
     least: int  # what they would be, were all bytes of a request next to each other
     file: str = ""  # "": the file that is checked; else one that it includes
-
-    def __repr__(self) -> str:
-        return brief(self, str(self))
 
     @property
     def per_request(self) -> float:
@@ -93,8 +87,8 @@ class Traffic:
         )
 
 
-@dataclass(frozen=True, kw_only=True)
-class CheckReport:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class CheckReport(Brief):
     """What a run of kernels under the checker showed; empty `findings` mean that there is no fault at these sizes."""
 
     findings: tuple[Finding, ...]
@@ -102,9 +96,6 @@ class CheckReport:
     threads: int = 0  # launched in all
     accesses: int = 0  # to memory, of all of them
     doubts: tuple[Finding, ...] = ()  # which would be faults if results depended on them
-
-    def __repr__(self) -> str:
-        return brief(self, str(self))
 
     @property
     def is_silent(self) -> bool:

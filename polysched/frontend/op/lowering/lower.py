@@ -32,7 +32,7 @@ from polysched.ir.graph.operations import Operation
 from polysched.ir.node import substitute, walk
 from polysched.ir.nodes import Array, Binary, Const, Expr, Load, Select, Var
 from polysched.ir.text import show
-from polysched.support.brief import brief
+from polysched.support.brief import Brief
 
 
 @dataclass(frozen=True)
@@ -228,14 +228,11 @@ _RUNNING = {
 }
 
 
-@dataclass(frozen=True)
-class Tensors:
+@dataclass(frozen=True, repr=False)
+class Tensors(Brief):
     """Tensors, each after those it reads; prints as text."""
 
     all: tuple[Tensor, ...]
-
-    def __repr__(self) -> str:
-        return brief(self, str(self))
 
     def __str__(self) -> str:
         return "\n".join(line for tensor in self.all if tensor.bodies for line in _lines(tensor))
