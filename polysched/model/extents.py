@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import reduce
 from itertools import permutations
+from typing import TypeVar
 
 from polysched.ir.node import walk
 from polysched.ir.nodes import Alloc, Array, Binary, Const, Expr, Function
@@ -18,11 +19,13 @@ from polysched.model.affine import NotAffine, sizes_where, value
 from polysched.model.scop import Scop
 from polysched.support import isl
 
+P = TypeVar("P", isl.Set, isl.Map)
 
-def along(points: isl.Set, k: int) -> isl.Set:
-    """{ [x] }: their values along the k-th dimension."""
-    depth = points.dim(isl.dim_type.set)
-    return points.project_out(isl.dim_type.set, k + 1, depth - k - 1).project_out(isl.dim_type.set, 0, k)
+
+def along(points: P, k: int) -> P:
+    """{ [x] }: their values along the k-th dimension; of a map, { [o] -> [x] } of its results."""
+    rest = points.project_out(isl.dim_type.out, k + 1, points.dim(isl.dim_type.out) - k - 1)
+    return rest.project_out(isl.dim_type.out, 0, k)
 
 
 def largest(subscripts: isl.Set) -> isl.Val:

@@ -28,7 +28,7 @@ from polysched.config.heuristics.nest import FOLDED_SIZES
 from polysched.deps.coincidence import carried, in_one
 from polysched.errors import IllegalSchedule
 from polysched.ir.nodes import Const
-from polysched.model.extents import largest
+from polysched.model.extents import along, largest
 from polysched.model.scop import Scop
 from polysched.model.tree.nodes import Band, is_innermost
 from polysched.strategy.decision import sizes_around
@@ -36,7 +36,6 @@ from polysched.strategy.script import Script
 from polysched.support import isl
 from polysched.transform.edits.base.loops import Loop, loop, loops, most_iterations
 from polysched.transform.edits.base.same_values import shown, together
-from polysched.transform.edits.values.copies import nth_subscript
 from polysched.transform.trees.profitability import fits_in
 
 
@@ -210,8 +209,8 @@ def _turns(script: Script, array: str, rows: str) -> tuple[int, int] | None:
     until = isl.Map("{ [o, t] -> [o, before] : before <= t }")
     shape = next(each.shape for each in script.scop.arrays if each.name == array)
     for axis, extent in enumerate(shape):
-        newest = until.apply_range(nth_subscript(written, axis)).lexmax()
-        oldest = nth_subscript(read, axis).lexmin()
+        newest = until.apply_range(along(written, axis)).lexmax()
+        oldest = along(read, axis).lexmin()
         alive = largest(newest.sum(oldest.neg()).range())
         if not alive.is_int():
             continue
