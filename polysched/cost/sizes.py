@@ -29,7 +29,7 @@ def typical_sizes(
         best = None
         for power in _POWERS:
             sizes = {name: way(1 << power, k) for k, name in enumerate(nest.sizes)} | dict(given)
-            if _holds(known, sizes):
+            if not isl.at(known, sizes).is_empty():
                 best = sizes
                 if _bytes(nest, sizes) >= SECOND_CACHES * machine.l2:
                     break
@@ -39,13 +39,6 @@ def typical_sizes(
 
 
 _POWERS = range(25)
-
-
-def _holds(known: isl.Set, sizes: dict[str, int]) -> bool:
-    for name, size in sizes.items():
-        place = known.find_dim_by_name(isl.dim_type.param, name)
-        known = known.fix_val(isl.dim_type.param, place, isl.Val(size)) if place >= 0 else known
-    return not known.is_empty()
 
 
 def _bytes(nest: Function, sizes: dict[str, int]) -> int:

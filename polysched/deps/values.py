@@ -225,10 +225,7 @@ def _witness(wrong: isl.Map, wanted: isl.UnionMap, old: _Values, new: _Values) -
 
 
 def _point(space: isl.Space, sizes: dict[str, int], values: tuple[int, ...]) -> isl.UnionSet:
-    points = isl.Set.universe(space)
-    for k in range(space.dim(isl.dim_type.param)):
-        size = sizes[space.get_dim_name(isl.dim_type.param, k) or ""]
-        points = points.fix_val(isl.dim_type.param, k, isl.Val(size))
+    points = isl.at(isl.Set.universe(space), sizes)
     for k, value in enumerate(values):
         points = points.fix_val(isl.dim_type.set, k, isl.Val(value))
     return isl.UnionSet.from_set(points)

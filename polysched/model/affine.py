@@ -82,6 +82,15 @@ class AffineSpace:
                 return getattr(self.function(left), _RELATIONS[op])(self.function(right))
         raise NotAffine(cond)
 
+    def has(self, *exprs: Expr) -> bool:
+        """Have all of these, integers and conditions, a quasi-affine form?"""
+        try:
+            for expr in exprs:
+                self.where(expr) if expr.dtype == boolean else self.function(expr)
+        except NotAffine:
+            return False
+        return True
+
     def _binary(self, expr: Binary) -> isl.PwAff:
         left, right = self.function(expr.left), self.function(expr.right)
         match expr.op:

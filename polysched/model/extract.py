@@ -18,7 +18,7 @@ from polysched.errors import InputError
 from polysched.ir.node import arrays_of, loaded, stored, touches, walk
 from polysched.ir.nodes import Alloc, Array, Expr, For, Function, If, Stmt, Store, Unary, Var
 from polysched.model.accesses import accesses
-from polysched.model.affine import AffineSpace, NotAffine, is_name
+from polysched.model.affine import AffineSpace, is_name
 from polysched.model.bounds import sizes_in_bounds
 from polysched.model.known import Where
 from polysched.model.loops import loop_conditions, sizes_not_negative
@@ -72,15 +72,6 @@ def _space(where: Where, sizes: tuple[str, ...], name: str = "") -> AffineSpace:
     return AffineSpace(name, tuple(loop.var for loop in where.loops), sizes)
 
 
-def _are_affine(conditions: Iterable[Expr], space: AffineSpace) -> bool:
-    try:
-        for condition in conditions:
-            space.where(condition)
-    except NotAffine:
-        return False
-    return True
-
-
 @dataclass(frozen=True)
 class _Leaf:
     """A statement to be: its body, and what encloses it."""
@@ -104,10 +95,10 @@ def _nest(body: tuple[Stmt, ...], where: Where, sizes: tuple[str, ...]) -> _Nest
     found: list[_Leaf | _Loop] = []
     for group in _groups(body):
         match group:
-            case (For() as loop,) if _are_affine(loop_conditions(loop), _space(where.inside(loop), sizes)):
+            case (For() as loop,) if _space(where.inside(loop), sizes).has(*loop_conditions(loop)):
                 below = _nest(loop.body, where.inside(loop), sizes)
                 found += [_Loop(loop, below)] if below else []
-            case (If(cond=cond, then=then, other=other),) if _are_affine((cond,), _space(where, sizes)):
+            case (If(cond=cond, then=then, other=other),) if _space(where, sizes).has(cond):
                 found += _nest(then, where.given(cond), sizes)
                 found += _nest(other, where.given(Unary("!", cond)), sizes)
             case (If() as branch,) if _can_distribute(branch):

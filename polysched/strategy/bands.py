@@ -38,20 +38,6 @@ class Distributed:
 
 
 @dataclass(frozen=True)
-class OnGrid:
-    """On blocks and threads."""
-
-    nest: Nest
-
-
-@dataclass(frozen=True)
-class AddedUp:
-    """On blocks and threads that add up together."""
-
-    sums: Sums
-
-
-@dataclass(frozen=True)
 class InPieces:
     """The band for one set of iterations after the other."""
 
@@ -73,7 +59,8 @@ class OnHost:
     inside: Tree
 
 
-Way = Distributed | OnGrid | AddedUp | InPieces | InWavefronts | OnHost
+# Nest: on blocks and threads. Sums: on such that add up together.
+Way = Distributed | Nest | Sums | InPieces | InWavefronts | OnHost
 
 
 @dataclass(frozen=True)
@@ -93,9 +80,9 @@ class Bands:
         if own == 1 and self.gains_inside_of_first(band, around):
             yield from self._on_host(serial_first(band), around)
         elif own and is_box:
-            yield OnGrid(self.nest_of(band, around))
+            yield self.nest_of(band, around)
         elif (sums := sum_on_blocks(band, self.scop, self.dependences, around, self.gpu)) is not None:
-            yield AddedUp(sums)
+            yield sums
         elif not own and (pieces := split(band, around.reaching, self.scop.domain)) is not None:
             yield InPieces(pieces)
         else:

@@ -262,7 +262,7 @@ def _rows_of(script: Script, key: str, rows: int, why: str = "so many sums or lo
 
 def interleaved(script: Script, fronts: Sequence[str]) -> None:
     """Several rows at a time of loops whose iterations wait for each other; not of wavefronts, which are parallel."""
-    for band, row in list(_rows(script.tree, script.dependences.coincidence)):
+    for band, row in list(_rows(script)):
         why = "rows that wait for themselves alone are under way at a time"
         if {*names_of(band.members)} & {*fronts}:
             continue
@@ -274,15 +274,10 @@ def interleaved(script: Script, fronts: Sequence[str]) -> None:
         script.do("unroll", row.name)
 
 
-def _rows(tree: Tree, reaching: isl.UnionMap) -> Iterator[tuple[Band, Member]]:
-    if mark_of(tree, Unroll) or mark_of(tree, Product):
-        return
-    if isinstance(tree, Band) and (row := row_to_interleave(tree, reaching)):
-        yield tree, row
-        return
-    below = left_below(tree, reaching)
-    for child in children(tree):
-        yield from _rows(child, below)
+def _rows(script: Script) -> Iterator[tuple[Band, Member]]:
+    for node, around in script.around.walk(script.tree, lambda node: mark_of(node, Unroll) or mark_of(node, Product)):
+        if isinstance(node, Band) and (row := row_to_interleave(node, around.reaching)):
+            yield node, row
 
 
 def lanes(script: Script, left_to_threads: Sequence[str]) -> None:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 from polysched.deps.reaching import names_in
 from polysched.model.tree.nodes import Band, Tree, children, marks_in, own_marks
-from polysched.strategy.bands import AddedUp, Bands, Distributed, InPieces, InWavefronts, OnGrid, OnHost
+from polysched.strategy.bands import Bands, Distributed, InPieces, InWavefronts, OnHost
 from polysched.strategy.grid import Nest, choose_grid
 from polysched.strategy.on_grid import add_up, on_grid
 from polysched.strategy.own_tiles import on_own_tiles, own_tiles
@@ -26,7 +26,7 @@ from polysched.strategy.rows import fuse, rows_on_blocks
 from polysched.strategy.script import Script, names_of
 from polysched.strategy.split_set import split_in
 from polysched.strategy.straight import straighten
-from polysched.strategy.sums import sums_in_teams
+from polysched.strategy.sums import Sums, sums_in_teams
 from polysched.strategy.tensor_cores import on_warps, warps_for
 from polysched.transform.analysis.roles import Around
 from polysched.transform.trees.fusion import sums_to_fuse
@@ -113,10 +113,10 @@ class _Strategy:
                 case Distributed() if self._says(f"distribute.{first}", "more loops are parallel then"):
                     script.do("distribute", first)
                     return True
-                case OnGrid(nest):
+                case Nest() as nest:
                     self._on_grid(nest, around, hosts)
                     return True
-                case AddedUp(sums):
+                case Sums() as sums:
                     straighten(script, band.members, around.members)
                     add_up(script, sums, hosts)
                     return True

@@ -7,7 +7,7 @@ import math
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import reduce, wraps
 from typing import Any, TypeVar
@@ -306,6 +306,14 @@ def union_set(sets: Iterable[islpy.Set]) -> islpy.UnionSet:
 def sizes_of(value: Any) -> tuple[str, ...]:
     """The names of its parameters, of what has a space, or of the space."""
     return tuple(value.get_dim_name(dim_type.param, k) or "" for k in range(value.dim(dim_type.param)))
+
+
+def at(points: islpy.Set, sizes: Mapping[str, int]) -> islpy.Set:
+    """The part where those of the sizes that are among its parameters have these values."""
+    for name, value in sizes.items():
+        place = points.find_dim_by_name(dim_type.param, name)
+        points = points.fix_val(dim_type.param, place, Val(value)) if place >= 0 else points
+    return points
 
 
 def fixed(relation: islpy.Map) -> tuple[int | None, ...]:

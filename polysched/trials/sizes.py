@@ -87,7 +87,7 @@ def _valid(scop: Scop, candidates: Iterable[Sizes]) -> Iterator[Sizes]:
     extents = [extent for array in scop.function.arrays for extent in array.shape]  # which may be no affine ones
     for sizes in candidates:
         exists = sizes not in seen and all(evaluate(extent, sizes) >= 0 for extent in extents)
-        if exists and not scop.valid_sizes.intersect(_point(scop, sizes)).is_empty():
+        if exists and not isl.at(scop.valid_sizes, sizes).is_empty():
             seen.append(sizes)
             yield sizes
 
@@ -102,9 +102,8 @@ def _has_at_most(scop: Scop, sizes: Sizes, most: int) -> bool:
 
 def _at(scop: Scop, sizes: Sizes) -> Iterator[tuple[Statement, isl.Set, int]]:
     """The statements, with their instances at these sizes, and their turns."""
-    point = _point(scop, sizes)
     for statement in scop.statements:
-        domain = statement.domain.intersect_params(point)
+        domain = isl.at(statement.domain, sizes)
         yield statement, domain, _turns(statement, domain, sizes)
 
 
@@ -155,10 +154,3 @@ def _between(expr: Expr, known: dict[str, Interval]) -> Interval | None:
         return known[part.name] if isinstance(part, Var) else interval(part, inner)
 
     return inner(expr)
-
-
-def _point(scop: Scop, sizes: Sizes) -> isl.Set:
-    point = isl.Set.universe(scop.valid_sizes.get_space())
-    for k, name in enumerate(scop.function.sizes):
-        point = point.fix_val(isl.dim_type.param, k, isl.Val(sizes[name]))
-    return point

@@ -20,6 +20,7 @@ from polysched.model.tree.nodes import (
     Sequence,
     Set,
     Tree,
+    children,
     own_marks,
 )
 from polysched.model.tree.to_isl import mark_text
@@ -29,35 +30,35 @@ from polysched.support.brief import brief
 
 def show_tree(tree: Tree, *, names: bool = False) -> str:
     """The tree as indented text, with the names of its loops if asked for; equal trees give equal text."""
-    return "\n".join(_lines(tree, 0, names, isl.UnionSet("{ }")))
+    return "\n".join(_lines(tree, names, isl.UnionSet("{ }")))
 
 
-def _lines(tree: Tree, depth: int, names: bool, instances: isl.UnionSet) -> list[str]:
+def _lines(tree: Tree, names: bool, instances: isl.UnionSet) -> list[str]:
     """`instances` are those that reach the node."""
-    indent = "  " * depth
+    inside = "  "
     match tree:
         case Leaf():
             return []
-        case Domain(domain=domain, child=child):
-            return [f"{indent}domain: {_body(domain)}", *_lines(child, depth + 1, names, domain)]
-        case Context(context=context, child=child):
-            return [f"{indent}context: {_strip(str(context))}", *_lines(child, depth + 1, names, instances)]
-        case Band(child=child):
-            marks = [f"{'  ' * (depth + k)}mark: {mark_text(mark)}" for k, mark in enumerate(own_marks(tree))]
-            depth += len(marks)
-            return [*marks, *_band(tree, "  " * depth, names), *_lines(child, depth + 1, names, instances)]
-        case Filter(filter=filter, child=child):
-            below = _lines(child, depth + 1, names, instances.intersect(filter))
-            return [f"{indent}filter: {_passing(filter, instances)}", *below]
-        case Sequence(children=children) | Set(children=children):
-            head = "sequence" if isinstance(tree, Sequence) else "set"
-            below = [line for branch in children for line in _lines(branch, depth + 1, names, instances)]
-            return [f"{indent}{head}", *below]
-        case Mark(mark=mark, child=child):
-            return [f"{indent}mark: {mark_text(mark)}", *_lines(child, depth + 1, names, instances)]
-        case Extension(extension=extension, child=child):
-            return [f"{indent}extension: {_strip(str(extension))}", *_lines(child, depth + 1, names, instances)]
-    raise AssertionError(f"unknown tree node {type(tree).__name__}")
+        case Domain(domain=instances):
+            own = [f"domain: {_body(instances)}"]
+        case Context(context=context):
+            own = [f"context: {_strip(str(context))}"]
+        case Band():
+            marks = own_marks(tree)
+            indent, inside = "  " * len(marks), "  " * (len(marks) + 1)
+            own = [f"{'  ' * k}mark: {mark_text(mark)}" for k, mark in enumerate(marks)] + _band(tree, indent, names)
+        case Filter(filter=filter):
+            own = [f"filter: {_passing(filter, instances)}"]
+            instances = instances.intersect(filter)
+        case Sequence() | Set():
+            own = [type(tree).__name__.lower()]
+        case Mark(mark=mark):
+            own = [f"mark: {mark_text(mark)}"]
+        case Extension(extension=extension):
+            own = [f"extension: {_strip(str(extension))}"]
+        case _:
+            raise AssertionError(f"unknown tree node {type(tree).__name__}")
+    return own + [f"{inside}{line}" for child in children(tree) for line in _lines(child, names, instances)]
 
 
 def _passing(filter: isl.UnionSet, instances: isl.UnionSet) -> str:

@@ -29,6 +29,7 @@ from polysched.ir.node import rewrite, substitute, touches, uses, variables, wal
 from polysched.ir.nodes import Alloc, Array, Const, Expr, For, Function, If, Load, Select, Stmt, Store, Var
 from polysched.ir.simplify import simplify
 from polysched.model.affine import AffineSpace, NotAffine
+from polysched.model.known import accesses
 from polysched.model.loops import trip_count
 from polysched.prelude.edit import NestEdit
 from polysched.prelude.macro_statements import macro_statements
@@ -183,7 +184,7 @@ def _others(fn: Function, copy: _Copy) -> tuple[Stmt, ...]:
 def _read_in_place(fn: Function, copy: _Copy) -> Function | None:
     """`fn` without the copy, if all that reads it is inside of it for sure."""
     name, kept = copy.array.name, _others(fn, copy)
-    if not all(_is_inside(load, loops, copy.array, fn.sizes) for load, loops in _loads(kept, (), name)):
+    if not all(_is_inside(load, loops, copy.array, fn.sizes) for load, loops in _loads(kept, name)):
         return None
     body = rewrite(kept, lambda n: copy.element(n.index) if isinstance(n, Load) and n.array == name else None)
     return replace(fn, body=body)
@@ -194,17 +195,9 @@ def _loops(fn: Function) -> int:
     return sum(isinstance(node, For) for node in walk(fn.body))
 
 
-def _loads(body: Sequence[Stmt], loops: Loops, name: str) -> Iterator[tuple[Load, Loops]]:
+def _loads(body: tuple[Stmt, ...], name: str) -> Iterator[tuple[Load, Loops]]:
     """The loads of an array, with the loops around them."""
-    for stmt in body:
-        match stmt:
-            case For(body=inner):
-                yield from _loads(inner, (*loops, stmt), name)
-            case If(cond, then, other):
-                yield from ((use, loops) for use in uses(cond, name) if isinstance(use, Load))
-                yield from _loads((*then, *other), loops, name)
-            case _:
-                yield from ((use, loops) for use in uses(stmt, name) if isinstance(use, Load))
+    return ((use, where.loops) for use, where in accesses(body) if isinstance(use, Load) and use.array == name)
 
 
 def _is_inside(load: Load, loops: Loops, array: Array, sizes: tuple[str, ...]) -> bool:
@@ -237,7 +230,7 @@ def _pays(written: Function, copy: _Copy) -> bool:
     sizes: dict[str, Expr] = {size: Const(TYPICAL_SIZE) for size in written.sizes}
     extents = simplify(substitute(copy.array.shape, sizes))
     windows: dict[Loops, list[Expr]] = {}  # what holds for reads of data, by the loops around
-    for load, loops in _loads(substitute(written.body, sizes), (), copy.array.name):
+    for load, loops in _loads(substitute(written.body, sizes), copy.array.name):
         inside = copy.element(load.index)
         assert isinstance(inside, Select)
         windows.setdefault(tuple(replace(loop, body=()) for loop in loops), []).append(substitute(inside.cond, sizes))

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from polysched.ir.node import variables, walk
 from polysched.ir.nodes import Call, Expr, For, Function, If, Load, Stmt, Store
-from polysched.model.affine import AffineSpace, NotAffine
+from polysched.model.affine import AffineSpace
 from polysched.model.loops import loop_conditions
 from polysched.prelude.structure.dimensions import with_dimensions
 from polysched.prelude.structure.radix import products_in
@@ -40,7 +40,7 @@ def _uses(body: tuple[Stmt, ...], space: AffineSpace, is_affine: bool = True) ->
             case For(var, lo, hi, body=inner):
                 yield from ((subscript, space) for subscript in _subscripts((lo, hi)))
                 inside = replace(space, iterators=(*space.iterators, var))
-                if is_affine and all(_is_affine_condition(condition, inside) for condition in loop_conditions(stmt)):
+                if is_affine and inside.has(*loop_conditions(stmt)):
                     yield from _uses(inner, inside)
                 else:
                     yield from _uses(inner, space, False)
@@ -55,22 +55,8 @@ def _subscripts(nodes: tuple[Expr | Stmt, ...]) -> Iterator[Expr]:
     return (subscript for node in walk(nodes) if isinstance(node, Load | Store) for subscript in node.index)
 
 
-def _is_affine_condition(condition: Expr, space: AffineSpace) -> bool:
-    try:
-        space.where(condition)
-    except NotAffine:
-        return False
-    return True
-
-
 def _may_stand(subscript: Expr, space: AffineSpace) -> bool:
     """Is the subscript affine, or unknown before the nest runs?"""
     if any(isinstance(node, Load | Call) for node in walk(subscript)):
         return True
-    if not variables(subscript) <= {*space.iterators, *space.sizes}:
-        return True
-    try:
-        space.function(subscript)
-    except NotAffine:
-        return False
-    return True
+    return not variables(subscript) <= {*space.iterators, *space.sizes} or space.has(subscript)
