@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from functools import cached_property, reduce
 from itertools import product
 
-from polysched.deps.reaching import Reaching, pairs_of
+from polysched.deps.dependences import union
+from polysched.deps.reaching import Reaching
 from polysched.model.tree.nodes import Member
 from polysched.support import isl
 
@@ -110,7 +111,7 @@ class Distances:
 
 def distances(members: Sequence[Member], reaching: Reaching) -> Distances:
     """The distances of the dependences along the loops."""
-    return distances_of(members, pairs_of(reaching))
+    return distances_of(members, union(reaching))
 
 
 def distances_of(members: Sequence[Member], pairs: isl.UnionMap) -> Distances:

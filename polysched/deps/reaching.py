@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from polysched.deps.coincidence import keeping, left_below
-from polysched.deps.dependences import Dependence, union
+from polysched.deps.dependences import Dependence
 from polysched.model.tree.nodes import Member, Tree
 from polysched.support import isl
 
@@ -43,11 +43,6 @@ def across(reaching: Reaching, one: isl.UnionSet, other: isl.UnionSet) -> Reachi
     sources, sinks = names_in(one), names_in(other)
     crossing = tuple(d for d in reaching if d.source in sources and d.sink in sinks)
     return parts(crossing, lambda pairs: pairs.intersect_domain(one).intersect_range(other))
-
-
-def pairs_of(reaching: Reaching) -> isl.UnionMap:
-    """All of them together."""
-    return union(reaching)
 
 
 def names_in(instances: isl.UnionSet) -> set[str]:

@@ -15,9 +15,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from polysched.deps.dataflow import are_fed
-from polysched.deps.dependences import Dependence
+from polysched.deps.dependences import Dependence, union
 from polysched.deps.distance import STEEPEST
-from polysched.deps.reaching import Reaching, among, between, names_in, pairs_of
+from polysched.deps.reaching import Reaching, among, between, names_in
 from polysched.explain.loops import Loop
 from polysched.transform.trees.distribute import distribute
 
@@ -69,7 +69,7 @@ def has_own_values(loop: Loop, array: str) -> bool:
 
 def _distribution(loop: Loop) -> str:
     """Its statements in loops of their own, if some are parallel then."""
-    parts = distribute(loop.band, pairs_of(loop.reaching))
+    parts = distribute(loop.band, union(loop.reaching))
     if parts is None:
         return ""
     free = [part for part in parts.children if not between(among(loop.reaching, part.filter), loop.member)]

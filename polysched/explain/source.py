@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from polysched.deps.dependences import union
 from polysched.deps.distance import distances
-from polysched.deps.reaching import Reaching, names_in, pairs_of, parts, within
+from polysched.deps.reaching import Reaching, names_in, parts, within
 from polysched.errors import Loc
 from polysched.explain.fusion import fusion
 from polysched.explain.lifts import parallel_lifts, removal
@@ -177,7 +178,7 @@ def _between(loop: Loop) -> Iterator[str]:
     others = (s for s in outer.statements if s.name not in own)
     lines = ", ".join(dict.fromkeys(str(s.loc.line) if s.loc else s.name for s in others))
     yield f"not tiled with {outer.name}: statements of line {lines} are in that loop too"
-    parted = distribute(outer.band, pairs_of(outer.reaching))
+    parted = distribute(outer.band, union(outer.reaching))
     if parted is not None and any(names_in(part.filter) == own for part in parted.children):
         yield f"  lifted by distribute({outer.name})"
 

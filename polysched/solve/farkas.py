@@ -119,18 +119,14 @@ def _zero_distance(edge: Edge, hyperplane: Hyperplane) -> isl.Constraint:
     """phi(sink) - phi(source) = 0"""
     source, sink = hyperplane[edge.source], hyperplane[edge.sink]
     space = isl.LocalSpace.from_space(edge.relation.get_space())
-    constraint = isl.Constraint.equality_alloc(space).set_constant_val(_val(sink.constant - source.constant))
+    constraint = isl.Constraint.equality_alloc(space).set_constant_val(isl.Val(sink.constant - source.constant))
     for k, (a, b) in enumerate(zip(source.shift, sink.shift, strict=True)):
-        constraint = constraint.set_coefficient_val(isl.dim_type.param, k, _val(b - a))
+        constraint = constraint.set_coefficient_val(isl.dim_type.param, k, isl.Val(b - a))
     for k, a in enumerate(source.coefficients):
-        constraint = constraint.set_coefficient_val(isl.dim_type.in_, k, _val(-a))
+        constraint = constraint.set_coefficient_val(isl.dim_type.in_, k, isl.Val(-a))
     for k, b in enumerate(sink.coefficients):
-        constraint = constraint.set_coefficient_val(isl.dim_type.out, k, _val(b))
+        constraint = constraint.set_coefficient_val(isl.dim_type.out, k, isl.Val(b))
     return constraint
-
-
-def _val(number: int) -> isl.Val:
-    return isl.Val(int(number))
 
 
 def _rows(cone: isl.BasicSet) -> np.ndarray:

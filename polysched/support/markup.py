@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Mapping
 from html import escape
 
 _EMPTY = frozenset({"meta", "br", "hr"})
@@ -32,3 +34,13 @@ def joined(*parts: str, separator: str = "") -> Html:
 def _attribute(key: str, value: str | int | bool) -> str:
     name = key.rstrip("_").replace("_", "-")
     return f" {name}" if value is True else f' {name}="{escape(str(value))}"'
+
+
+def spans(text: str, tokens: re.Pattern[str], attribute: Callable[[str], Mapping[str, str]]) -> Html:
+    """The text with its tokens told apart, by what follows from the name of the group that each is."""
+    parts: list[str] = []
+    end = 0
+    for match in tokens.finditer(text):
+        parts += [text[end : match.start()], tag("span", match.group(), **attribute(match.lastgroup or ""))]
+        end = match.end()
+    return joined(*parts, text[end:])

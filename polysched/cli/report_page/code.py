@@ -15,7 +15,7 @@ from polysched.codegen.emit.source import Source
 from polysched.errors import Loc
 from polysched.ir.node import walk
 from polysched.ir.nodes import Function, Stmt
-from polysched.support.markup import Html, joined, tag
+from polysched.support.markup import Html, joined, spans, tag
 
 _COLOURS = 7  # of marks, in report.css
 _AROUND = 12  # lines that are shown around a nest, where no blank one comes before
@@ -99,12 +99,7 @@ def _line(id_: str, number: int, text: str, line: int | None, href: str | None, 
 
 def coloured(text: str) -> Html:
     """A line of C or Python with its parts told apart."""
-    parts: list[str] = []
-    end = 0
-    for match in _TOKENS.finditer(text):
-        parts += [text[end : match.start()], tag("span", match.group(), class_=f"c-{match.lastgroup}")]
-        end = match.end()
-    return joined(*parts, text[end:])
+    return spans(text, _TOKENS, lambda kind: {"class_": f"c-{kind}"})
 
 
 def linked_lines(text: str, to: Code) -> Html:

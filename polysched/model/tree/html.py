@@ -9,7 +9,7 @@ import re
 
 from polysched.model.tree.nodes import Tree
 from polysched.model.tree.text import show_tree
-from polysched.support.markup import Html, joined, tag
+from polysched.support.markup import Html, joined, spans, tag
 
 _NODES = "domain|context|band|filter|sequence|set|mark|extension"
 _STYLES = {
@@ -26,18 +26,9 @@ _TOKENS = re.compile(
 
 def tree_html(tree: Tree) -> Html:
     """The `<pre>` element with the tree."""
-    lines = (_coloured(line) for line in show_tree(tree, names=True).split("\n"))
+    text = show_tree(tree, names=True).split("\n")
+    lines = (spans(line, _TOKENS, lambda kind: {"style": _STYLES[kind]}) for line in text)
     return tag("pre", joined(*lines, separator="\n"), class_="tree", style="line-height:1.35;overflow-x:auto")
-
-
-def _coloured(line: str) -> Html:
-    parts: list[str] = []
-    end = 0
-    for match in _TOKENS.finditer(line):
-        parts.append(line[end : match.start()])
-        parts.append(tag("span", match.group(), style=_STYLES[match.lastgroup or ""]))
-        end = match.end()
-    return joined(*parts, line[end:])
 
 
 Tree._repr_html_ = tree_html  # type: ignore[attr-defined]  # in notebooks; nodes.py cannot import this module
