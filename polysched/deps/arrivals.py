@@ -15,7 +15,7 @@ from functools import reduce
 
 from polysched.errors import IllegalSchedule
 from polysched.model.scop import Access, Scop, Statement
-from polysched.model.tree.nodes import Band, Domain, Filter, Mark, Storage, Tree, children, marks_in
+from polysched.model.tree.nodes import Storage, Tree, mark_of, marks_in, reached
 from polysched.model.tree.order import constant
 from polysched.support import isl
 
@@ -58,8 +58,7 @@ def _none(relation: isl.Map, arrival: isl.UnionMap) -> isl.Map:
 
 def _arrivals(tree: Tree) -> dict[str, isl.UnionMap]:
     """{ S[i, j] -> [node, i, 0] } by array, of one length for each."""
-    assert isinstance(tree, Domain)
-    nodes = list(_nodes(tree.child, constant(tree.domain, ()), 0))
+    nodes = list(_storages(tree))
     found: dict[str, isl.UnionMap] = {}
     for number, (names, around, length) in enumerate(nodes):
         longest = max(other for others, _, other in nodes if not set(names).isdisjoint(others))
@@ -70,15 +69,10 @@ def _arrivals(tree: Tree) -> dict[str, isl.UnionMap]:
     return found
 
 
-def _nodes(tree: Tree, around: isl.UnionMap, length: int) -> Iterator[tuple[tuple[str, ...], isl.UnionMap, int]]:
+def _storages(tree: Tree) -> Iterator[tuple[tuple[str, ...], isl.UnionMap, int]]:
     """The arrays of each storage node, with the values of the loops around it, and how many there are."""
-    match tree:
-        case Band(members=members):
-            around = reduce(isl.UnionMap.flat_range_product, (member.schedule for member in members), around)
-            length += len(members)
-        case Filter(filter=filter):
-            around = around.intersect_domain(filter)
-        case Mark(mark=Storage(arrays=names)):
-            yield names, around, length
-    for child in children(tree):
-        yield from _nodes(child, around, length)
+    for node, instances, bands in reached(tree, isl.UnionSet("{ }")):
+        if storage := mark_of(node, Storage):
+            schedules = [member.schedule for band in bands for member in band.members]
+            around = reduce(isl.UnionMap.flat_range_product, schedules, constant(instances, ()))
+            yield storage.arrays, around, len(schedules)

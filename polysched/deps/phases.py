@@ -55,9 +55,7 @@ def between_threads(kernel: Tree, pairs: isl.UnionMap) -> isl.UnionMap:
     return apart
 
 
-def misplaced(
-    tree: Tree, instances: isl.UnionSet, shared: frozenset[str]
-) -> Iterator[tuple[isl.UnionSet, str]]:
+def misplaced(tree: Tree, instances: isl.UnionSet, shared: frozenset[str]) -> Iterator[tuple[isl.UnionSet, str]]:
     """Those of the instances, which reach the node, that use one of the `shared` arrays, of which each block has one,
     where it belongs to a thread or to several blocks; and in which way."""
     for node, reaching, around in reached(tree, instances):

@@ -11,7 +11,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from polysched.deps.reaching import Reaching, across, below, between, within
 from polysched.explain.fusion import fusion, least_apart
@@ -101,7 +100,8 @@ def _apart(one: Filter, other: Filter, reaching: Reaching, nest: Nest) -> Iterat
     elif depths[0] != depths[1]:
         yield f"not fused with the loops before: these are {depths[0]} deep, those here {depths[1]}"
     else:
-        pairs = list(zip(_members(one.child, one), _members(other.child, other), strict=False))
+        # of the branches alone: instances of one statement may be in both
+        pairs = list(zip(one.child.within(one.filter).members, other.child.within(other.filter).members, strict=False))
         # the first of their loops that cannot be one whatever the shift, or else the outermost
         blocked = (k for k, pair in enumerate(pairs) if least_apart(pair, crossing) == -float("inf"))
         inner, depth = next(blocked, 0), len(pairs)
@@ -110,11 +110,6 @@ def _apart(one: Filter, other: Filter, reaching: Reaching, nest: Nest) -> Iterat
         if inner:
             yield f"fused with the loops before, it would have {inner} of {depth} loops in common:"
         yield from fusion("the loops before", pair, crossing, is_parallel=free, scop=nest.scop)
-
-
-def _members(band: Band, branch: Filter) -> list[Member]:
-    """For the instances of the branch alone: others of the same statement may run in the branch beside it."""
-    return [replace(m, schedule=m.schedule.intersect_domain(branch.filter)) for m in band.members]
 
 
 def _depth(tree: Tree) -> int:

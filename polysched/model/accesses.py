@@ -91,12 +91,10 @@ class _Collector:
         """{ S[i] -> [x] : 0 <= x < extent }; without the upper bound when the extent is not affine."""
         free = isl.Map.universe(isl.Map.from_pw_aff(self.space.function(Const(0))).get_space())
         free = free.lower_bound_val(isl.dim_type.out, 0, isl.Val(0))
-        try:
-            upper = isl.Map.from_pw_aff(self.space.function(extent))
-        except NotAffine:
+        if not self.space.has(extent):
             return free
-        below = upper.apply_range(isl.Map("{ [e] -> [x] : 0 <= x < e }"))
-        return free.intersect(below)
+        upper = isl.Map.from_pw_aff(self.space.function(extent))
+        return free.intersect(upper.apply_range(isl.Map("{ [e] -> [x] : 0 <= x < e }")))
 
 
 def _is_remainder(subscript: Expr, extent: Expr) -> bool:

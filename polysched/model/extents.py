@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from polysched.ir.node import walk
 from polysched.ir.nodes import Alloc, Array, Binary, Const, Expr, Function
-from polysched.model.affine import NotAffine, sizes_where, value
+from polysched.model.affine import AffineSpace, sizes_where, value
 from polysched.model.scop import Scop
 from polysched.support import isl
 
@@ -86,18 +86,13 @@ def sizes_that_fit(scop: Scop, source: Function) -> isl.Set:
 
 def _always_fits(array: Array, scop: Scop) -> bool:
     fn = scop.function
-    try:
-        known = (sizes_where(Binary(">", extent, Const(0)), fn.sizes) for extent in array.shape)
-        some = reduce(isl.Set.intersect, known, scop.valid_sizes)
-    except NotAffine:
+    conditions = [Binary(">", extent, Const(0)) for extent in array.shape]
+    if not AffineSpace("", (), fn.sizes).has(*conditions):
         return False
+    some = reduce(isl.Set.intersect, (sizes_where(each, fn.sizes) for each in conditions), scop.valid_sizes)
     return some.is_empty() or fits_an_array(array.shape, fn.arrays, some, fn.sizes)
 
 
 def _is_within(extent: Expr, dimension: Expr, known: isl.Set, sizes: tuple[str, ...]) -> bool:
-    if extent == dimension:
-        return True
-    try:
-        return bool(known.is_subset(sizes_where(Binary("<=", extent, dimension), sizes)))
-    except NotAffine:
-        return False
+    condition, space = Binary("<=", extent, dimension), AffineSpace("", (), sizes)
+    return extent == dimension or (space.has(condition) and bool(known.is_subset(sizes_where(condition, sizes))))

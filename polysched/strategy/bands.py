@@ -162,7 +162,7 @@ class Bands:
         part = band.child.children[place]
         inner = self.flagged(part.child, around.below(band).below(part))
         own = part.filter.universe()
-        outer = tuple(replace(m, schedule=m.schedule.intersect_domain(own)) for m in band.members)
+        outer = band.within(own).members
         one = _serial_last(replace(inner, members=(*outer, *inner.members)))
         every, mine = ((*around.members, *members) for members in (band.members, outer))
         is_sum = isinstance(inner.child, Leaf) and not any(member.coincident for member in inner.members)

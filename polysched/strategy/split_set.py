@@ -12,7 +12,6 @@ taken off by an edit, as .split_set("i", "k >= i + 1 and k >= j + 1").
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TypeGuard
 
@@ -124,8 +123,7 @@ def _parts(domain: isl.Set, relation: isl.Map) -> list[isl.Set] | None:
 def _branch(band: Band, part: isl.Set) -> Filter:
     """The band for these instances."""
     own = isl.UnionSet.from_set(part)
-    members = tuple(replace(m, schedule=m.schedule.intersect_domain(own)) for m in band.members)
-    return Filter(own, replace(band, members=members))
+    return Filter(own, band.within(own))
 
 
 def _is_parallel(band: Band, part: isl.Set, reaching: isl.UnionMap) -> bool:

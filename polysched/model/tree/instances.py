@@ -17,10 +17,9 @@ def only(tree: Tree, part: isl.UnionSet, *, whole_loops: bool = False) -> Tree:
     """The node for these instances alone: without statements that have none of them. With `whole_loops`, loops keep
     their values for all other instances of the statements."""
     match tree:
-        case Band(members=members, child=child):
-            within = part.universe() if whole_loops else part
-            kept = tuple(replace(m, schedule=m.schedule.intersect_domain(within)) for m in members)
-            return replace(tree, members=kept, child=only(child, part, whole_loops=whole_loops))
+        case Band(child=child):
+            kept = tree.within(part.universe() if whole_loops else part)
+            return replace(kept, child=only(child, part, whole_loops=whole_loops))
         case Sequence(children=branches) | Set(children=branches):
             passing = [(b.filter.intersect(part), b.child) for b in branches]
             running = [(both, only(b, both, whole_loops=whole_loops)) for both, b in passing if not both.is_empty()]

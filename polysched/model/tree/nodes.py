@@ -180,6 +180,11 @@ class Band(Tree):
     def __post_init__(self) -> None:
         assert not any(member.marks for member in self.members[1:]), "a loop with marks begins a band"
 
+    def within(self, instances: isl.UnionSet) -> Band:
+        """The loops for these instances alone, around what they were around."""
+        rows = (replace(member, schedule=member.schedule.intersect_domain(instances)) for member in self.members)
+        return replace(self, members=tuple(rows))
+
 
 @dataclass(frozen=True, repr=False)
 class Filter(Tree):

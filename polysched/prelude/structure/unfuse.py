@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property, partial, reduce
 from itertools import chain, pairwise
 from typing import Any
 
@@ -27,7 +27,7 @@ from polysched.ir.build import add, mul, sub
 from polysched.ir.node import children, map_blocks, map_children, map_list, rewrite, walk
 from polysched.ir.nodes import DIVISIONS, PARALLEL, Binary, Const, Expr, For, Function, Load, Stmt, Store, Var
 from polysched.ir.rename import bound_names, fresh_names, used_names
-from polysched.model.affine import AffineSpace, NotAffine, is_name
+from polysched.model.affine import AffineSpace, is_name
 from polysched.prelude.structure.forward import forward_indices
 from polysched.prelude.structure.radix import ONE, Digits, Number, Product, factors_of, product_of, products_in
 from polysched.prelude.structure.rejoin import rejoined
@@ -86,10 +86,8 @@ class _Unfuser:
 
     def is_never_negative(self, extent: Expr) -> bool:
         """... for sizes at which the arrays exist?"""
-        try:
-            return bool(self.sizes.is_subset(self.space.where(Binary(">=", extent, Const(0)))))
-        except NotAffine:
-            return False
+        condition = Binary(">=", extent, Const(0))
+        return self.space.has(condition) and bool(self.sizes.is_subset(self.space.where(condition)))
 
     @cached_property
     def strides(self) -> Counter[Expr]:
@@ -105,13 +103,9 @@ class _Unfuser:
     @cached_property
     def sizes(self) -> isl.Set:
         """Sizes are never negative, nor are the extents of arrays."""
-        known = self.space.universe
-        for extent in (*map(Var, self.fn.sizes), *(extent for array in self.fn.arrays for extent in array.shape)):
-            try:
-                known = known.intersect(self.space.where(Binary(">=", extent, Const(0))))
-            except NotAffine:
-                continue
-        return known
+        extents = (*map(Var, self.fn.sizes), *(extent for array in self.fn.arrays for extent in array.shape))
+        conditions = filter(self.space.has, (Binary(">=", extent, Const(0)) for extent in extents))
+        return reduce(isl.Set.intersect, map(self.space.where, conditions), self.space.universe)
 
     def apart(self, loop: For, number: Number) -> For:
         """A loop for each place of the number; the same loop if there is only one."""

@@ -56,9 +56,8 @@ def distribute(band: Band, reaching: isl.UnionMap) -> Sequence | None:
 def loop_over(band: Band, branches: tuple[Filter, ...]) -> Filter:
     """The loop over these branches alone."""
     own = reduce(isl.UnionSet.union, (branch.filter for branch in branches))
-    members = tuple(replace(m, schedule=m.schedule.intersect_domain(own.universe())) for m in band.members)
     child = branches[0].child if len(branches) == 1 else Sequence(branches)
-    return Filter(own, replace(band, members=members, child=child))
+    return Filter(own, replace(band.within(own.universe()), child=child))
 
 
 def separate(blocks: Band, scop: Scop, around: Around) -> Band:
@@ -119,8 +118,7 @@ def _tied_tiles(own: isl.UnionSet, tile_of: isl.Map, within: isl.UnionMap) -> is
 def _only(points: Band, statement: Statement) -> Band:
     """The band of points, and what is below it, for one statement."""
     own = isl.UnionSet.from_set(isl.Set.universe(statement.domain.get_space()))
-    members = tuple(replace(m, schedule=m.schedule.intersect_domain(own)) for m in points.members)
-    return replace(points, members=members, child=_below(points.child, own))
+    return replace(points.within(own), child=_below(points.child, own))
 
 
 def _below(tree: Tree, own: isl.UnionSet) -> Tree:

@@ -15,7 +15,7 @@ from polysched.ir.effects import is_pure
 from polysched.ir.node import rewrite, substitute, walk
 from polysched.ir.nodes import Array, Expr, Load, Store
 from polysched.model.accesses import accesses
-from polysched.model.affine import AffineSpace, NotAffine, value_at
+from polysched.model.affine import AffineSpace, value_at
 from polysched.model.scop import Access, Scop, Statement
 from polysched.model.tree.nodes import Band, Domain, Filter, Leaf, Mark, Storage, Tree, children, with_children
 from polysched.model.tree.nodes import Sequence as InOrder
@@ -154,12 +154,9 @@ def _element(scop: Scop, user: Statement, array: str, index: tuple[Expr, ...]) -
     """{ S1[i] -> b[i - 1] } for the instances that read it."""
     space = AffineSpace(user.name, user.iterators, scop.function.sizes)
     read = [access for access in user.reads if access.array == array]
-    try:
-        subscripts = [isl.Map.from_pw_aff(space.function(subscript)) for subscript in index]
-    except NotAffine:
-        subscripts = []
-    if len(subscripts) < len(index):
+    if not space.has(*index):
         raise InputError(f"which elements of '{array}' {user.name} reads is not known exactly")
+    subscripts = (isl.Map.from_pw_aff(space.function(subscript)) for subscript in index)
     point = isl.Map.from_domain_and_range(user.domain.intersect_params(scop.context), isl.Set("{ [] }"))
     element = reduce(isl.Map.flat_range_product, subscripts, point).set_tuple_name(isl.dim_type.out, array)
     return element.intersect(reduce(isl.Map.union, (access.relation for access in read)))
