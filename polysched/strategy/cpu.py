@@ -32,7 +32,7 @@ from polysched.model.tree.nodes import (
     marks_in,
 )
 from polysched.model.tree.nodes import Sequence as InOrder
-from polysched.strategy.decision import Order, sizes_around
+from polysched.strategy.decision import Order
 from polysched.strategy.rows import fuse_rows, join_lanes
 from polysched.strategy.script import Script, names_of
 from polysched.strategy.split_set import pieces
@@ -144,7 +144,7 @@ def _sizes(script: Script, names: Sequence[str], sizes: Sequence[int]) -> tuple[
     useless = "no access stays in place along an outer loop, or steps far along the last one"
     useful = "what a tile touches stays in the caches"
     return tuple(
-        script.pick(f"tile.{name}", size, sizes_around(size), useful if size else useless)
+        script.size(f"tile.{name}", size, useful if size else useless)
         for name, size in zip(names, sizes, strict=True)
     )
 
@@ -235,10 +235,12 @@ def register_tiles(script: Script, fronts: Sequence[str]) -> None:
         taken = (serial, unrolled, vector, *found.window)
         others = [name for k, name in enumerate(names) if k not in taken]
         row, most = (names[serial], UPDATES_AT_ONCE) if unrolled is None else (names[unrolled], found.block.rows)
-        if not (rows := _rows_of(script, f"rows.{row}", most)):
+        why = "so many sums or loads are under way at a time"
+        if not (rows := script.size(f"rows.{row}", most, why, _AT_ONCE)):
             continue
         lane, blocks = [] if vector is None else [names[vector]], list[str]()
-        if unrolled is not None and lane and (columns := _columns_of(script, lane[0], found.block.columns)):
+        why = "vectors that stay in registers with the rows"
+        if unrolled is not None and lane and (columns := script.size(f"columns.{lane[0]}", found.block.columns, why)):
             blocks.append(script.block(lane[0], columns, "r"))
         blocks.append(script.block(row, rows, "r"))
         of_sum = [band.members[k] for k in (*found.window, serial)]
@@ -251,13 +253,7 @@ def register_tiles(script: Script, fronts: Sequence[str]) -> None:
             script.do("vectorize", name)
 
 
-def _columns_of(script: Script, name: str, columns: int) -> int:
-    why = "vectors that stay in registers with the rows"
-    return script.pick(f"columns.{name}", columns, sizes_around(columns), why)
-
-
-def _rows_of(script: Script, key: str, rows: int, why: str = "so many sums or loads are under way at a time") -> int:
-    return script.pick(key, rows, sizes_around(rows, range(1, 5)), why)
+_AT_ONCE = range(1, 5)  # powers of two: of rows
 
 
 def interleaved(script: Script, fronts: Sequence[str]) -> None:
@@ -266,7 +262,7 @@ def interleaved(script: Script, fronts: Sequence[str]) -> None:
         why = "rows that wait for themselves alone are under way at a time"
         if {*names_of(band.members)} & {*fronts}:
             continue
-        if not (rows := _rows_of(script, f"interleave.{row.name}", INTERLEAVED_ROWS, why)):
+        if not (rows := script.size(f"interleave.{row.name}", INTERLEAVED_ROWS, why, _AT_ONCE)):
             continue
         *outer, last = names_of(band.members)
         block = script.block(row.name, rows, "r")

@@ -16,7 +16,7 @@ from polysched.model.loop_names import free
 from polysched.model.scop import Scop
 from polysched.model.tree.nodes import Band, Member, Product, Tree, mark_of
 from polysched.solve.constraints.honoured import unmet
-from polysched.strategy.decision import Decision, Value
+from polysched.strategy.decision import Decision, Value, sizes_around
 from polysched.support.trace import left_out, timed, verifies_each
 from polysched.transform.analysis.roles import Around
 from polysched.transform.edits.base.draft import Draft
@@ -46,6 +46,10 @@ class Script:
             decision = decision.or_else(self.answers[key])
         self.decisions.append(decision)
         return decision.value  # type: ignore[return-value]  # of the same type
+
+    def size(self, key: str, size: int, why: str, powers: range = range(3, 10)) -> int:
+        """The size, of those and powers of two, or the user's answer."""
+        return self.pick(key, size, sizes_around(size, powers), why)
 
     def phase(self, name: str, write: Callable[..., R], *args: Any, meets: bool = True) -> R | None:
         """What `write` adds to the script, as a named step; nothing where an edit is refused, or where it would break a

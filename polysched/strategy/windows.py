@@ -31,7 +31,6 @@ from polysched.ir.nodes import Const
 from polysched.model.extents import along, largest
 from polysched.model.scop import Scop
 from polysched.model.tree.nodes import Band, is_innermost
-from polysched.strategy.decision import sizes_around
 from polysched.strategy.script import Script
 from polysched.support import isl
 from polysched.transform.edits.base.loops import Loop, loop, loops, most_iterations
@@ -64,7 +63,7 @@ def windows(script: Script) -> None:
         return
     last = found.stages[-1].name
     why = "rows of what stages compute stay in the cache until they are used up"
-    strip = script.pick(f"windows.{last}", found.strip, sizes_around(found.strip), why)
+    strip = script.size(f"windows.{last}", found.strip, why)
     if not strip:
         return
     script.draft = together(script.draft)
