@@ -77,7 +77,7 @@ def _with_few_slices(scop: Scop, statements: Sequence[Statement], found: Drawn, 
 def _lengths(drawn: Drawn, loops: Sequence[int]) -> list[int]:
     """How many values these of three loops have: the outermost those of slices, the others those of their sides."""
     deep = (domain for domain in drawn.domains.values() if domain.dim(isl.dim_type.set) >= SHOWN)
-    return [high - low + 1 for domain in deep for low, high in (_range(domain, k) for k in loops)]
+    return [high - low + 1 for domain in deep for low, high in (isl.ends(domain, k) for k in loops)]
 
 
 def with_small_tiles(tree: Tree, statements: Sequence[Statement]) -> tuple[Tree, dict[int, int]]:
@@ -149,7 +149,7 @@ def _points(scop: Scop, statements: Sequence[Statement], sizes: Mapping[str, int
         if domain.is_empty():
             continue
         hidden = range(SHOWN, domain.dim(isl.dim_type.set))
-        middle = {k: sum(_range(domain, k)) // 2 for k in hidden}  # of the dimensions that are not shown
+        middle = {k: sum(isl.ends(domain, k)) // 2 for k in hidden}  # of the dimensions that are not shown
         for k, value in middle.items():
             domain = domain.fix_val(isl.dim_type.set, k, isl.Val(value))
         part = domain if extent is None else _first(domain, extent)
@@ -164,14 +164,10 @@ def _points(scop: Scop, statements: Sequence[Statement], sizes: Mapping[str, int
 def _first(domain: isl.Set, extent: int) -> isl.Set:
     """The first points along dimensions, sizes or none, that are much longer than `extent`."""
     for k in range(domain.dim(isl.dim_type.set)):
-        low, high = _range(domain, k)
+        low, high = isl.ends(domain, k)
         if high - low >= 2 * extent:
             domain = domain.upper_bound_val(isl.dim_type.set, k, isl.Val(low + extent - 1))
     return domain
-
-
-def _range(domain: isl.Set, k: int) -> tuple[int, int]:
-    return domain.dim_min_val(k).to_python(), domain.dim_max_val(k).to_python()
 
 
 def _shrunk(member: Member, most: int, extent: int, changed: dict[int, int]) -> Member:

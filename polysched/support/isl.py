@@ -316,6 +316,11 @@ def at(points: islpy.Set, sizes: Mapping[str, int]) -> islpy.Set:
     return points
 
 
+def ends(points: islpy.Set, k: int) -> tuple[int, int]:
+    """The least and the largest value of a dimension, of a bounded set that is not empty."""
+    return int(points.dim_min_val(k).to_python()), int(points.dim_max_val(k).to_python())
+
+
 def fixed(relation: islpy.Map) -> tuple[int | None, ...]:
     """The value of each output dimension that is the same constant everywhere, as isl shows it at once; else None."""
     values = (relation.plain_get_val_if_fixed(dim_type.out, k) for k in range(relation.dim(dim_type.out)))

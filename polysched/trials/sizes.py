@@ -114,8 +114,7 @@ def _box(domain: isl.Set) -> int:
 
 def _ranges(domain: isl.Set) -> list[Interval]:
     """The least and the largest value of each iterator."""
-    dims = range(domain.dim(isl.dim_type.set))
-    return [(domain.dim_min_val(k).get_num_si(), domain.dim_max_val(k).get_num_si()) for k in dims]
+    return [isl.ends(domain, k) for k in range(domain.dim(isl.dim_type.set))]
 
 
 def _turns(statement: Statement, domain: isl.Set, sizes: Sizes) -> int:

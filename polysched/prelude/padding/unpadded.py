@@ -250,9 +250,8 @@ def _at_borders(loops: Loops, conditions: Sequence[Expr]) -> float:
 
 
 def _points(box: isl.Set) -> int:
-    ends = ((box.dim_min_val(k), box.dim_max_val(k)) for k in range(box.dim(isl.dim_type.set)))
-    lengths = (last.to_python() - first.to_python() + 1 for first, last in ends)
-    return 0 if box.is_empty() else prod(map(int, lengths))
+    ends = (isl.ends(box, k) for k in range(box.dim(isl.dim_type.set)))
+    return 0 if box.is_empty() else prod(last - first + 1 for first, last in ends)
 
 
 def _has_a_guard_on_lanes(copy: _Copy) -> bool:

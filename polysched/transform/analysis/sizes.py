@@ -156,9 +156,9 @@ class _Box:
             elements = relation.intersect_domain(tile).range()
             if elements.is_empty():  # those of zeros around data
                 continue
-            box = prod(_width(elements, k) for k in range(elements.dim(isl.dim_type.set)))
+            sides = (isl.ends(elements, k) for k in range(elements.dim(isl.dim_type.set)))
             name = elements.get_tuple_name()
-            found[name] = max(found.get(name, 0), box * element)
+            found[name] = max(found.get(name, 0), prod(last - first + 1 for first, last in sides) * element)
         return sum(found.values())
 
 
@@ -168,8 +168,8 @@ def values_of(member: Member, statement: Statement) -> range | None:
     values = isl.Set.from_union_set(member.schedule.intersect_domain(domain).range()).project_out_all_params()
     if not values.is_bounded():
         return None
-    first = int(values.dim_min_val(0).to_python())
-    return range(first, first + _width(values, 0))
+    first, last = isl.ends(values, 0)
+    return range(first, last + 1)
 
 
 def points_of(members: list[Member], statement: Statement) -> int | None:
@@ -179,10 +179,6 @@ def points_of(members: list[Member], statement: Statement) -> int | None:
     schedules = (member.schedule.intersect_domain(domain) for member in members)
     values = isl.Set.from_union_set(reduce(isl.UnionMap.flat_range_product, schedules).range().project_out_all_params())
     return int(values.count_val().to_python()) if values.is_bounded() else None
-
-
-def _width(values: isl.Set, k: int) -> int:
-    return int(values.dim_max_val(k).to_python() - values.dim_min_val(k).to_python()) + 1
 
 
 def _shared(found: Roles, count: int, block: Block) -> tuple[int, ...]:
