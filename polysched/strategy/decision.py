@@ -40,6 +40,9 @@ class Decision:
         return replace(self, value=value, candidates=known, why="as you decided")
 
 
-def sizes_around(size: int, powers: range = range(3, 10)) -> tuple[int, ...]:
+USUAL = range(3, 10)  # powers of two
+
+
+def sizes_around(size: int, powers: range = USUAL) -> tuple[int, ...]:
     """None, powers of two, and the size itself."""
     return tuple(sorted({0, size, *(1 << k for k in powers)}))
