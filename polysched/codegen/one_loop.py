@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from polysched.codegen.lowered import from_start, variables
+from polysched.codegen.lowered import from_start
 from polysched.ir.build import binary, floordiv, floormod, mul, var
 from polysched.ir.integers.trips import trips
+from polysched.ir.node import variables
 from polysched.ir.nodes import Const, Expr, For, Let
 
 

@@ -23,14 +23,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from polysched.codegen.lowered import arrays_of, own_expressions, variables
+from polysched.codegen.lowered import own_expressions
 from polysched.codegen.parallel.declined import decline_prefetch
 from polysched.config.heuristics.cpu import NEAR
 from polysched.config.machine import LINE
 from polysched.ir.build import add, binary, where
 from polysched.ir.effects import is_pure, is_total
 from polysched.ir.integers.linear import added, forms
-from polysched.ir.node import map_children, substitute, walk
+from polysched.ir.node import arrays_of, map_children, substitute, variables, walk
 from polysched.ir.nodes import Alloc, Array, Expr, For, Function, If, Let, Load, Prefetch, Stmt, Store, Var
 from polysched.ir.rename import fresh_names, rename_bound, used_names
 

@@ -25,7 +25,7 @@ from polysched.errors import InputError
 from polysched.ir.build import binary, conjunction, sub
 from polysched.ir.effects import may_change
 from polysched.ir.integers.linear import Linear, added, expression
-from polysched.ir.node import rewrite, substitute, touches, uses, variables, walk
+from polysched.ir.node import rewrite, substitute, touches, variables, walk
 from polysched.ir.nodes import Alloc, Array, Const, Expr, For, Function, If, Load, Select, Stmt, Store, Var
 from polysched.ir.simplify import simplify
 from polysched.model.affine import AffineSpace, NotAffine
