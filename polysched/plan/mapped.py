@@ -234,7 +234,7 @@ def in_windows(without: Mapped | None, scop: Scop, deps: Dependences, options: O
     if pipeline(_begun(source, scop, deps, options)) is None:
         return without
     mapped = map_to_cpu(source, scop, deps, options, "windows")
-    return mapped if any(edit.name == "compute_at" for edit in mapped.edits) else without
+    return mapped if any(edit.name in ("compute_at", "inline") for edit in mapped.edits) else without
 
 
 def _guarded(mapped: tuple[Mapped, str], scop: Scop, deps: Dependences, options: Options) -> tuple[Mapped, str]:

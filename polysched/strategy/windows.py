@@ -1,38 +1,40 @@
 """Stages of a pipeline in windows: each strip of the last stage's rows computes what it needs of the others, a few rows
 at a time (Ragan-Kelley et al., PLDI 2013).
 
-    for y: b[y] = ...               for y_o:                    a strip for each thread
-    for y_2: out[y_2] = ...    ->       b_at: f32[4, m]         rows used by turns, in the cache
+    for y: b[y] = ...               for y_o, x_o:               strips of 32 rows, on threads
+    for y_2: out[y_2] = ...    ->       b_at: f32[4, 512]       rows used by turns, in the cache
              from b[y_2 - 1],           for y:  b_at[y % 4] = ...
              b[y_2], b[y_2 + 1]                 out[y - 1] = ...
 
-    .tile("y_2", sizes=(32,), names=("y_o",)).compute_at("b", at="y_o").fuse("y", "y_2").fold_storage("b_at", 0, size=4)
+    .tile("y_2", "x_2", sizes=(32, 512), names=("y_o", "x_o")).compute_at("b", at="x_o").fuse("y", "y_2")
+    .fold_storage("b_at", 0, size=4)
 
-What each element of a row needs one element of, it computes itself, as a scalar. Stages that read the same, and nothing
-of each other, have one loop along the row. Where a stage has more rows than the last, or fewer, a strip keeps all that
-it needs of it.
+What each element of a row needs one element of, it computes itself, as a scalar; what is used hardly more often than it
+is computed, as by a level of a pyramid, is computed where it is read. Stages that read the same, and nothing of each
+other, have one loop along the row. Where a stage has more rows than the last, or fewer, a strip keeps all that it needs
+of it.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import reduce
 from itertools import combinations
-from math import ceil
 
-from polysched.config.heuristics.cpu import HALOS_OF_STRIP, LEAST_STRIP, MOST_STRIP, ROW_RATES, STRIPS_OF_CORE
+from polysched.config.heuristics.cpu import HALOS_OF_STRIP, LEAST_STRIP, MOST_STRIP, STRIPS_OF_CORE, USED_AGAIN
 from polysched.config.heuristics.nest import FOLDED_SIZES
 from polysched.deps.coincidence import carried, in_one
 from polysched.errors import IllegalSchedule
-from polysched.ir.nodes import Const
+from polysched.ir.node import walk
+from polysched.ir.nodes import Call, Const
 from polysched.model.extents import along, largest
 from polysched.model.scop import Scop
 from polysched.model.tree.nodes import Band, is_innermost
 from polysched.strategy.script import Script
 from polysched.support import isl
+from polysched.transform.analysis.columns import columns
+from polysched.transform.analysis.rates import rows_of_each, uses
 from polysched.transform.edits.base.loops import Loop, loop, loops, most_iterations
 from polysched.transform.edits.base.same_values import shown, together
 from polysched.transform.trees.profitability import fits_in
@@ -46,18 +48,17 @@ class Pipeline:
     arrays: tuple[str, ...]  # of the others, each after those that are computed from it
     strip: int  # rows of the last stage that are computed at a time
     slides: bool  # a row of the last stage needs one more of each other, so that they take turns
-
-
-@dataclass(frozen=True)
-class _Rows:
-    """What a strip of the last stage needs of another one: `rate` rows for each of its own and of `halo` more."""
-
-    rate: Fraction
-    halo: int
+    row: str  # the last stage's loop along a row
+    columns: int  # of a row that are computed at a time; 0 for all
 
 
 def windows(script: Script) -> None:
     """The whole nest in strips, if it is a pipeline."""
+    if pipeline(script) is None:
+        return
+    for array in list(_made_again(script)):
+        if script.says(f"inline.{array}", "to compute it again costs less than to keep rows of it"):
+            script.do("inline", array)
     found = pipeline(script)
     if found is None:
         return
@@ -66,8 +67,13 @@ def windows(script: Script) -> None:
     strip = script.size(f"windows.{last}", found.strip, why)
     if not strip:
         return
+    columns = found.row and script.size(f"windows.{found.row}", found.columns, "rows in use stay in the first cache")
     script.draft = together(script.draft)
-    block, whole = script.block(last, strip, "o"), {array.name for array in script.scop.arrays}
+    whole, sizes = {array.name for array in script.scop.arrays}, {last: strip}
+    if columns:
+        sizes[found.row] = columns
+    *_, block = blocks = script.named("o", *sizes)
+    script.do("tile", *sizes, sizes=tuple(sizes.values()), names=tuple(blocks))
     for array in found.arrays:
         script.do("compute_at", array, at=_along_row(script, array) or block)
     if found.slides:
@@ -80,10 +86,25 @@ def windows(script: Script) -> None:
         raise script.refused(error) from error.__cause__
 
 
+def _made_again(script: Script) -> Iterator[str]:
+    """Arrays of which an element is hardly used more often than once, made of what is stored anyway; not those that are
+    scalars in a loop along a row."""
+    flow, again = script.dependences.of("flow"), set[str]()
+    for statement in script.scop.statements:
+        calls = any(isinstance(node, Call) for node in walk(statement.body))
+        if calls or not again.isdisjoint(read.array for read in statement.reads):
+            continue
+        for array in {write.array for write in statement.writes}:
+            times = uses(array, script.scop, script.draft.nested, flow)
+            if times is not None and times <= USED_AGAIN and not _along_row(script, array):
+                again.add(array)
+                yield array
+
+
 def _slide(script: Script, block: str, whole: Set[str]) -> None:
     """The loops over rows of a strip as one, in which few rows of each array but the `whole` are in use at a time."""
-    inside = (each for each in loops(script.draft.nested) if len(each.around) == 1)
-    rows = [each.name for each in inside if each.around[0].members[0].name == block]
+    inside = (each for each in loops(script.draft.nested) if each.around)
+    rows = [each.name for each in inside if each.around[-1].members[0].name == block]
     if len(rows) > 1:
         script.do("fuse", *rows)
     for name in [array.name for array in script.scop.arrays if array.name not in whole]:
@@ -110,7 +131,7 @@ def pipeline(script: Script) -> Pipeline | None:
     apart = sum(map(len, written)) == len(set().union(*written))
     if not apart or written[-1] & (own | read) or any(arrays & users for arrays in written[:-1]):
         return None
-    of_each = _rows_of_each(stages, script)
+    of_each = rows_of_each(stages, script.dependences.of("flow"))
     if of_each is None:
         return None
     halo, slides = max(each.halo for each in of_each), all(each.rate == 1 for each in of_each)
@@ -121,7 +142,23 @@ def pipeline(script: Script) -> Pipeline | None:
     if strip < HALOS_OF_STRIP // 2 * halo:
         return None
     arrays = tuple(array for arrays in reversed(written[:-1]) for array in sorted(arrays))
-    return Pipeline(stages, arrays, strip, slides)
+    return Pipeline(stages, arrays, strip, slides, *_along_rows(script, stages, slides))
+
+
+def _along_rows(script: Script, stages: Sequence[Loop], slides: bool) -> tuple[str, int]:
+    """The last stage's loop along a row, if each stage has one alone, and how many columns to compute at a time."""
+    every = loops(script.draft.nested)
+    inside = [[each for each in every if each.around[:1] == (stage.band,)] for stage in stages]
+    if not slides or any(len(rows) != 1 for rows in inside):
+        return "", 0
+    rows = [each for (each,) in inside]
+    of_each = rows_of_each(rows, script.dependences.of("flow"))
+    if of_each is None or any(each.rate != 1 for each in of_each):
+        return "", 0
+    most, size = most_iterations(rows[-1], script.scop.context), columns(stages, script.scop, script.options.machine)
+    while size and size < HALOS_OF_STRIP * max(each.halo for each in of_each):
+        size *= 2
+    return rows[-1].name, size if most is None or most > size else 0
 
 
 def _has_rows(script: Script, stage: Loop, inner: Sequence[Loop]) -> bool:
@@ -159,53 +196,13 @@ def _within(around: Sequence[Band], pairs: isl.UnionMap) -> isl.UnionMap:
     return reduce(lambda left, band: in_one(band.members[0], left), around, pairs)
 
 
-def _rows_of_each(stages: Sequence[Loop], script: Script) -> list[_Rows] | None:
-    """What the last stage needs of the others; None if it takes some of a stage in all, or no constant is enough."""
-    number = {name: k for k, stage in enumerate(stages) for name in stage.statements}
-    between = defaultdict[tuple[int, int], list[isl.UnionMap]](list)
-    for each in script.dependences.of("flow"):
-        between[number[each.sink], number[each.source]].append(isl.UnionMap.from_map(each.relation))
-    needed = {len(stages) - 1: isl.Map("{ [y] -> [y] }")}  # { [row of the last] -> [row] } for each stage
-    for (other, one), flow in sorted(between.items(), reverse=True):
-        if one != other:
-            if other not in needed:
-                return None
-            rows = reduce(isl.UnionMap.union, flow).apply_domain(stages[one].member.schedule)
-            used = isl.Map.from_union_map(rows.apply_range(stages[other].member.schedule)).reverse()
-            used = needed[other].apply_range(_for_all_sizes(used))
-            needed[one] = _for_all_sizes(needed[one].union(used) if one in needed else used)
-    found = [each for each in map(_rows, needed.values()) if each is not None]
-    return found if len(found) == len(needed) else None
-
-
-def _for_all_sizes(rows: isl.Map) -> isl.Map:
-    """Those of any sizes, and all between them."""
-    rows = rows.project_out_all_params()
-    return isl.Map.from_basic_map(rows.polyhedral_hull())
-
-
-def _rows(needed: isl.Map) -> _Rows | None:
-    """The rate and the halo of { [row of the last] -> [row] }: the rate at which the halo is least."""
-    found = [rows for rate in ROW_RATES if (rows := _at_rate(needed, rate)) is not None]
-    return min(found, key=lambda rows: rows.halo, default=None)
-
-
-def _at_rate(needed: isl.Map, rate: Fraction) -> _Rows | None:
-    """How far rows are from where the rate has them; None if no constant is enough."""
-    away = isl.Map(f"{{ [[y] -> [row]] -> [{rate.denominator} row - {rate.numerator} y] }}")
-    distances = needed.wrap().apply(away)
-    first, last = distances.dim_min_val(0), distances.dim_max_val(0)
-    if not (first.is_int() and last.is_int()):
-        return None
-    return _Rows(rate, ceil(Fraction((last - first).to_python(), rate.numerator)))
-
-
 def _turns(script: Script, array: str, rows: str) -> tuple[int, int] | None:
     """A dimension of the array along which few elements are in use at a time in the loop over rows, and how many at
     least may take turns; None if there is none."""
     place = loop(script.draft.nested, rows)
     written, read = (_used(script, place.iterations, array, kind) for kind in ("writes", "reads"))
-    until = isl.Map("{ [o, t] -> [o, before] : before <= t }")
+    outer = "".join(f"o{k}, " for k in range(len(place.around)))
+    until = isl.Map(f"{{ [{outer}t] -> [{outer}before] : before <= t }}")
     shape = next(each.shape for each in script.scop.arrays if each.name == array)
     for axis, extent in enumerate(shape):
         newest = until.apply_range(along(written, axis)).lexmax()
@@ -256,7 +253,7 @@ def _reads(script: Script, place: Loop) -> set[str]:
 
 
 def _used(script: Script, coordinates: isl.UnionMap, array: str, kind: str) -> isl.Map:
-    """{ [o, t] -> array[x] }"""
+    """{ [o, t] -> array[x] }, of the loops around and the one over rows"""
     accesses = (access for each in script.scop.statements for access in getattr(each, kind) if access.array == array)
     every = (coordinates.reverse().apply_range(isl.UnionMap.from_map(access.relation)) for access in accesses)
     return isl.Map.from_union_map(reduce(isl.UnionMap.union, every))

@@ -2,6 +2,8 @@
 
 # ruff: noqa: F821  (shapes are texts)
 import random
+from functools import reduce
+from operator import add
 
 import numpy as np
 import pytest
@@ -18,10 +20,10 @@ from polysched.schedule import automatic
 TWO_CORES = ps.Options(machine=ps.Machine(cores=2))
 
 
-def blur(rows="n"):
-    n, m = ps.var(rows) if isinstance(rows, str) else rows, ps.var("m")
-    a = ps.placeholder((n + 2, m + 2), ps.f32, "a")
-    across = ps.compute((n + 2, m), lambda y, x: a[y, x] + a[y, x + 1] + a[y, x + 2], "across", inline=False)
+def blur(rows="n", columns="m", dtype=ps.f32, made=lambda value: value):
+    n, m = (ps.var(size) if isinstance(size, str) else size for size in (rows, columns))
+    a = ps.placeholder((n + 2, m + 2), dtype, "a")
+    across = ps.compute((n + 2, m), lambda y, x: made(a[y, x] + a[y, x + 1] + a[y, x + 2]), "across", inline=False)
     down = ps.compute((n, m), lambda y, x: across[y, x] + across[y + 1, x] + across[y + 2, x], "down")
     return ps.function("blur", [a], [down])
 
@@ -30,16 +32,16 @@ def test_each_strip_computes_a_few_rows_at_a_time():
     done = ps.optimize(blur(), options=TWO_CORES)
     assert done.rungs["mapping"] == IN_WINDOWS
     assert [str(edit) for edit in done.schedule.history.edits] == [
-        '.tile("y_2", sizes=(32,), names=("y_2_o",))',
-        '.compute_at("across", at="y_2_o")',
+        '.tile("y_2", "x_2", sizes=(32, 512), names=("y_2_o", "x_2_o"))',
+        '.compute_at("across", at="x_2_o")',
         '.fuse("y", "y_2")',
         '.fold_storage("across_at", 0, size=4)',
         '.vectorize("x")',
         '.vectorize("x_2")',
         '.parallel("y_2_o")',
     ]
-    a = np.random.default_rng(0).random((102, 52), np.float32)
-    down = np.zeros((100, 50), np.float32)
+    a = np.random.default_rng(0).random((102, 1102), np.float32)
+    down = np.zeros((100, 1100), np.float32)
     done(a=a, down=down)
     across = a[:, :-2] + a[:, 1:-1] + a[:, 2:]
     np.testing.assert_array_equal(down, across[:-2] + across[1:-1] + across[2:])
@@ -68,8 +70,44 @@ def test_a_schedule_that_is_not_checked_again_in_time_is_the_one_that_was_mapped
 def test_the_height_of_strips_is_a_decision():
     schedule = ps.optimize(blur(), options=TWO_CORES).schedule
     higher, whole = schedule.decide("windows.y_2", 64), schedule.decide("windows.y_2", 0)
-    assert '.tile("y_2", sizes=(64,)' in higher.script
+    assert '.tile("y_2", "x_2", sizes=(64, 512)' in higher.script
     assert "compute_at" not in whole.script and '.parallel("y")' in whole.script
+
+
+def test_so_is_their_width():
+    schedule = ps.optimize(blur(), options=TWO_CORES).schedule
+    assert '.tile("y_2", "x_2", sizes=(32, 128)' in schedule.decide("windows.x_2", 128).script
+    assert '.tile("y_2", sizes=(32,)' in schedule.without("windows.x_2").script
+
+
+@pytest.mark.parametrize(("l1", "dtype", "columns"), [(32, ps.f32, 512), (64, ps.f32, 1024), (32, ps.u8, 2048)])
+def test_rows_that_are_in_use_fit_into_the_first_cache(l1, dtype, columns):
+    options = ps.Options(machine=ps.Machine(cores=2, l1=l1 << 10))
+    assert f"sizes=(32, {columns})" in ps.optimize(blur(dtype=dtype), options=options).schedule.script
+
+
+def test_rows_that_do_or_that_are_worked_on_for_long_stay_whole():
+    def powers(value, times):
+        return value if times == 0 else powers(value * value + 1.0, times - 1)
+
+    short, busy = (blur(columns=300), blur(made=lambda value: powers(value, 9)))
+    for fn in (short, busy):
+        assert '.tile("y_2", sizes=(32,)' in ps.optimize(fn, options=TWO_CORES).schedule.script
+
+
+def test_what_is_hardly_used_twice_is_computed_where_it_is_read():
+    n, m = ps.var("n"), ps.var("m")
+    a = ps.placeholder((2 * n + 2, m + 2), ps.f32, "a")
+    across = ps.compute((2 * n + 2, m), lambda y, x: a[y, x] + a[y, x + 2], "across", inline=False)
+    out = ps.compute((n, m), lambda y, x: across[2 * y, x] + across[2 * y + 1, x] + across[2 * y + 2, x], "out")
+    done = ps.optimize(ps.function("level", [a], [out]), options=TWO_CORES)
+    assert [str(edit) for edit in done.schedule.history.edits] == [
+        '.inline("across")',
+        '.vectorize("x_2")',
+        '.parallel("y_2")',
+    ]
+    assert done.schedule.without("inline.across").script.count("compute_at") == 1
+    done.verify()
 
 
 @pytest.mark.parametrize("options", [{"tile": False}, {"vector": False}, {"fusion": "none"}])
@@ -217,15 +255,15 @@ def test_rows_that_are_needed_once_are_used_up_at_once():
 
 
 @pytest.mark.parametrize(
-    ("rows", "row", "height"),
-    [(lambda n: 2 * n + 2, lambda y: 2 * y, 16), (lambda n: n + 1, lambda y: y // 2, 13)],
+    ("rows", "row", "reads", "height"),
+    [(lambda n: 2 * n + 4, lambda y: 2 * y, 4, 34), (lambda n: n + 1, lambda y: y // 2, 2, 13)],
     ids=["half as many", "twice as many"],
 )
-def test_strips_of_stages_with_other_numbers_of_rows(rows, row, height):
+def test_strips_of_stages_with_other_numbers_of_rows(rows, row, reads, height):
     n, m = ps.var("n"), ps.var("m")
     a = ps.placeholder((rows(n), m + 1), ps.f32, "a")
     across = ps.compute((rows(n), m), lambda y, x: a[y, x] + a[y, x + 1], "across", inline=False)
-    out = ps.compute((n, m), lambda y, x: across[row(y), x] + across[row(y) + 1, x], "out")
+    out = ps.compute((n, m), lambda y, x: reduce(add, (across[row(y) + k, x] for k in range(reads))), "out")
     done = ps.optimize(ps.function("f", [a], [out]), options=TWO_CORES)
     assert done.rungs["mapping"] == IN_WINDOWS and f"m * {height}" in done.source.text
     done.verify()
