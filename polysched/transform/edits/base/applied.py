@@ -11,8 +11,9 @@ made again alone, and says what it breaks.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 
 from polysched.config.options import Options
@@ -23,6 +24,7 @@ from polysched.support.trace import timed
 from polysched.transform.edits.base.draft import Draft
 from polysched.transform.edits.base.edit import checked
 from polysched.transform.edits.base.registry import Edit
+from polysched.transform.edits.base.same_values import shown, together
 
 MORE = "allow more, as in Options(edit_seconds=60, isl_operations=10**9)"
 
@@ -34,8 +36,12 @@ def applied(draft: Draft, edit: Edit, options: Options) -> Draft:
 
 
 def all_applied(draft: Draft, edits: Sequence[Edit], options: Options, number: int = 1) -> Draft:
-    """The draft after all edits, of which the first has this number: those in a row that only change the order of
-    loops, or how they run, are checked together. What raises names the edit."""
+    """The draft after all edits, of which the first has this number: all are checked as one if several change values,
+    else those in a row that only change the order of loops, or how they run. What raises names the edit."""
+    kinds = Counter(edit.kind.legality for edit in edits)
+    if kinds["values"] > 1 and not kinds["claim"]:
+        with suppress(PolyschedError):  # of which edit it comes is told one by one
+            return _as_one(draft, edits, options)
     batch = _Batch(draft, number, options)
     for k, edit in enumerate(edits, number):
         if not batch.add(edit):
@@ -43,6 +49,15 @@ def all_applied(draft: Draft, edits: Sequence[Edit], options: Options, number: i
             with _named(f"in edit {k} of the history: {edit}"):
                 batch = _Batch(applied(before, edit, options), k + 1, options)
     return batch.checked()
+
+
+def _as_one(draft: Draft, edits: Sequence[Edit], options: Options) -> Draft:
+    """The draft after the edits, of which only what is left is shown to be right."""
+    made = together(draft)
+    for edit in edits:
+        made = applied(made, edit, options)
+    with _in_time(edits[-1], options):
+        return timed("same values", shown, made, f"after {edits[-1]}")
 
 
 class _Batch:
