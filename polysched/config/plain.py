@@ -62,7 +62,7 @@ def written(value: Any) -> str:
     return repr(value)
 
 
-def called(name: str, *args: Any, **kwargs: Any) -> str:
+def called(name: str, /, *args: Any, **kwargs: Any) -> str:
     """A call as one writes it: skew("j", by="i")."""
     return f"{name}({', '.join([*map(written, args), *(f'{key}={written(each)}' for key, each in kwargs.items())])})"
 

@@ -99,7 +99,7 @@ def loops_within_budget(
     def mapped() -> Mapped:
         is_open = is_free and not target.has_grid
         if is_open and (stages := optional("pipeline", in_windows, None, scop, deps, options)):
-            names["mapped"] = IN_WINDOWS
+            names["mapped"] = IN_WINDOWS if _computes_elsewhere(stages) else COMPUTED_AGAIN
             return stages
         found = mapping(scheduled, scop, deps, options)
         if is_open:
@@ -169,6 +169,7 @@ _WITH_TENSOR = [name for name, target in TARGETS.items() if target.has_tensor]
 _GRIDS = [name for name, target in TARGETS.items() if target.has_grid]
 _GIVEN = "the tree was given"
 IN_WINDOWS = "in windows of source order, since what its stages keep is more than a cache holds"
+COMPUTED_AGAIN = "source order, where what is hardly used more often than once is computed at each use"
 IN_SOURCE_ORDER = "in source order, since the schedule found changes loops for nothing"
 AS_FAST_IN_ORDER = "in source order, which is predicted to be no slower than the schedule found"
 FOR_THREADS = "mapped, which gains on threads alone"
@@ -234,7 +235,12 @@ def in_windows(without: Mapped | None, scop: Scop, deps: Dependences, options: O
     if pipeline(_begun(source, scop, deps, options)) is None:
         return without
     mapped = map_to_cpu(source, scop, deps, options, "windows")
-    return mapped if any(edit.name in ("compute_at", "inline") for edit in mapped.edits) else without
+    is_other = _computes_elsewhere(mapped) or any(edit.name == "inline" for edit in mapped.edits)
+    return mapped if is_other else without
+
+
+def _computes_elsewhere(mapped: Mapped) -> bool:
+    return any(edit.name == "compute_at" for edit in mapped.edits)
 
 
 def _guarded(mapped: tuple[Mapped, str], scop: Scop, deps: Dependences, options: Options) -> tuple[Mapped, str]:

@@ -95,7 +95,7 @@ def _made_again(script: Script) -> Iterator[str]:
         if calls or not again.isdisjoint(read.array for read in statement.reads):
             continue
         for array in {write.array for write in statement.writes}:
-            times = uses(array, script.scop, script.draft.nested, flow)
+            times = uses(array, script.scop, flow)
             if times is not None and times <= USED_AGAIN and not _along_row(script, array):
                 again.add(array)
                 yield array

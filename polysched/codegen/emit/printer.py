@@ -233,7 +233,8 @@ class Printer(Speller):
 
     def body(self, loop: For) -> None:
         outer = self.factors
-        self.factors = [*outer, *flattened(loop.hi, "*")] if loop.lo == Const(0) and loop.step > 0 else outer
+        if loop.lo == Const(0) and loop.step > 0:
+            self.factors = [*outer, *(factor for factor in flattened(loop.hi, "*") if not may_change(factor))]
         self.around.append(loop.kind)
         self.stay(loop)
         self.block(loop.body)

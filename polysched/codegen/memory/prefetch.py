@@ -30,8 +30,25 @@ from polysched.config.machine import LINE
 from polysched.ir.build import add, binary, where
 from polysched.ir.effects import is_pure, is_total
 from polysched.ir.integers.linear import added, forms
-from polysched.ir.node import arrays_of, map_children, substitute, variables, walk
-from polysched.ir.nodes import Alloc, Array, Expr, For, Function, If, Let, Load, Prefetch, Stmt, Store, Var
+from polysched.ir.integers.trips import most_trips
+from polysched.ir.node import arrays_of, children, loaded, map_children, substitute, variables, walk
+from polysched.ir.nodes import (
+    LOGICAL,
+    Alloc,
+    Array,
+    Binary,
+    Expr,
+    For,
+    Function,
+    If,
+    Let,
+    Load,
+    Prefetch,
+    Select,
+    Stmt,
+    Store,
+    Var,
+)
 from polysched.ir.rename import fresh_names, rename_bound, used_names
 
 
@@ -48,31 +65,39 @@ def with_prefetches(fn: Function, *, on_gpu: bool = False) -> Function:
             for name, _ in node.prefetch:
                 decline_prefetch(loop, name, "a GPU hides the time that loads take by other threads")
             return loop
-        ahead = tuple(s for name, n in node.prefetch for s in _ahead(loop, arrays[name], n, names))
+        ahead = tuple(s for name, n in node.prefetch for s in _ahead(loop, name, arrays.get(name), n, names))
         return replace(loop, body=(*ahead, *loop.body))
 
     return map_children(fn, visit)
 
 
-def _ahead(loop: For, array: Array, iterations: int, names: Iterator[str]) -> tuple[Stmt, ...]:
+def _ahead(
+    loop: For, name: str, array: Array | None, iterations: int, names: Iterator[str]
+) -> tuple[Stmt, ...]:
     """What fetches the array's elements that an iteration so many later loads."""
+    most = most_trips(loop.lo, loop.hi, loop.step)
+    found: tuple[Stmt, ...] = ()
     if loop.kind in ("vector", "unrolled"):
-        decline_prefetch(loop, array.name, "its iterations run at once")
-        return ()
-    found = _Places(loop, array).block(loop.body, {})
+        why = "its iterations run at once"
+    elif array is None or any(isinstance(node, Alloc) and node.array.name == name for node in walk(loop.body)):
+        why = "there is another one in each iteration, or none"
+    elif most is not None and most <= iterations:
+        why = f"it has no iteration that is {iterations} later"
+    else:
+        found = _Places(loop, array).block(loop.body, {})
+        why = "where it loads from is known too late, or on a condition, or stays the same"
     if not found:
-        decline_prefetch(loop, array.name, "where it loads from is known too late, or stays the same")
+        decline_prefetch(loop, name, why)
         return ()
     later = add(Var(loop.var), iterations * loop.step)
     fetched = substitute(rename_bound(found, lambda _: next(names)), {loop.var: later})
-    is_safe = all(map(is_total, _expressions(fetched)))
-    return fetched if is_safe else where([binary("<", later, loop.hi)], *fetched)
+    return fetched if _is_safe(fetched) else where([binary("<", later, loop.hi)], *fetched)
 
 
-def _expressions(node: Any) -> Iterator[Expr]:
-    for part in walk(node):
-        if isinstance(part, Stmt):
-            yield from own_expressions(part)
+def _is_safe(node: Any) -> bool:
+    """May it run for iterations that there are not, since nothing in it loads, or may fail?"""
+    statements = (part for part in walk(node) if isinstance(part, Stmt))
+    return all(is_total(expr) for stmt in statements for expr in own_expressions(stmt))
 
 
 @dataclass
@@ -103,20 +128,31 @@ class _Places:
         match stmt:
             case For(var, lo, hi, step, body):
                 lo, hi = substitute((lo, hi), dict(values))
+                yield from self.places(lo, hi)
                 if not self.moving.isdisjoint(variables(lo)):
                     self.moving.add(var)
                 inside = self.block(body, values)
-                if inside and self.is_known(lo, hi):
-                    every = _a_line_each(inside, var, step, self.array)
-                    yield For(var, lo, hi, every, inside)
+                if inside and var not in variables(inside) and _is_safe(inside):  # the same in each of its iterations
+                    yield from inside
+                elif inside and self.is_known(lo, hi):
+                    yield For(var, lo, hi, _a_line_each(inside, var, step, self.array), inside)
             case If(cond, then, other):
-                cond, then, other = substitute(cond, dict(values)), self.block(then, values), self.block(other, values)
-                if (then or other) and self.is_known(cond):
+                cond = substitute(cond, dict(values))
+                yield from self.places(cond)
+                then, other = self.block(then, values), self.block(other, values)
+                if (then or other) and self.is_known(cond) and self.array.name not in loaded(cond):
                     yield If(cond, then, other)
             case _:
-                for load in (node for expr in own_expressions(stmt) for node in walk(expr)):
-                    if isinstance(load, Load) and load.array == self.array.name and self.is_other_each_time(load):
-                        yield Prefetch(load.array, load.index)
+                yield from self.places(*own_expressions(stmt))
+
+    def places(self, *exprs: Expr) -> Iterator[Stmt]:
+        """Of what they load in any case; on a condition, only where that loads nothing, nor may fail."""
+        certain = {id(node) for expr in exprs for node in _evaluated(expr)}
+        for load in (node for expr in exprs for node in walk(expr)):
+            if not (isinstance(load, Load) and load.array == self.array.name and self.is_other_each_time(load)):
+                continue
+            if id(load) in certain or all(map(is_total, load.index)):
+                yield Prefetch(load.array, load.index)
 
     def is_other_each_time(self, load: Load) -> bool:
         return not self.moving.isdisjoint(variables(load.index)) and self.is_known(*load.index)
@@ -125,6 +161,19 @@ class _Places:
         """Are they what they will be then?"""
         loads = {node.array for expr in exprs for node in walk(expr) if isinstance(node, Load)}
         return all(map(is_pure, exprs)) and loads.isdisjoint(self.made)
+
+
+def _evaluated(expr: Expr) -> Iterator[Expr]:
+    """The nodes that are evaluated whenever the expression is."""
+    yield expr
+    match expr:
+        case Select(cond=cond):
+            yield from _evaluated(cond)
+        case Binary(op, left) if op in LOGICAL:
+            yield from _evaluated(left)
+        case _:
+            for child in children(expr):
+                yield from _evaluated(child)
 
 
 def _shares_a_line(one: Stmt, other: Stmt) -> bool:

@@ -31,6 +31,6 @@ def collapse(fn: Function) -> Function:
 
 
 def _inside(loop: For) -> For | None:
-    if loop.kind not in PARALLEL or loop.reduces or (inner := only_loop(loop)) is None:
-        return None
-    return inner if inner.kind in PARALLEL and not inner.reduces else None
+    inner = only_loop(loop)
+    are_plain = all(one and one.kind in PARALLEL and not one.reduces and not one.prefetch for one in (loop, inner))
+    return inner if are_plain else None

@@ -44,7 +44,7 @@ class _Lanes:
         self.arrays = arrays_of(fn)
 
     def visit(self, node: Any) -> Any:
-        if isinstance(node, For) and node.kind == "vector" and node.reduces and _is_short(node):
+        if isinstance(node, For) and node.kind == "vector" and node.reduces and not node.width and _is_short(node):
             updates = updates_in(node, self.arrays)
             if updates and all(not u.array.shape and u.array.dtype.is_float for u in updates):
                 return self.in_vectors(node, updates)

@@ -14,20 +14,25 @@ from collections.abc import Iterable
 from polysched.errors import InputError
 from polysched.model.tree.nodes import (
     BESIDE,
+    WIDTHS,
     Band,
     Domain,
     Extension,
     Filter,
     LoopMark,
     Mark,
+    Prefetch,
     Storage,
     Tree,
+    Vector,
     children,
     mark_of,
     own_marks,
     walk,
 )
 from polysched.support import isl
+
+_MOST_AHEAD = 2**31 - 1  # as of other whole numbers in edits
 
 
 def require_form(tree: Tree, sizes: Iterable[str]) -> Tree:
@@ -48,6 +53,10 @@ def require_form(tree: Tree, sizes: Iterable[str]) -> Tree:
             raise InputError(f"the mark {name} is a node", hint="a loop has it in its member's `marks`")
         if len(own) > 1:
             raise InputError(f"a loop has the marks {' and '.join(own)}", hint="one says how it runs")
+        if (lanes := mark_of(node, Vector)) and lanes.width not in WIDTHS:
+            raise InputError(f"{lanes.width} lanes are no power of two from 2 to {WIDTHS[-1]}")
+        if (fetch := mark_of(node, Prefetch)) and fetch.ahead > _MOST_AHEAD:
+            raise InputError(f"no loop has {fetch.ahead} iterations ahead", hint=f"at most {_MOST_AHEAD}")
         if mark_of(node, Storage):
             raise InputError("a tree has no arrays of its own", hint="edits such as cache_read add them")
     schedules = (member.schedule for node in below if isinstance(node, Band) for member in node.members)

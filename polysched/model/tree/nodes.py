@@ -64,6 +64,9 @@ class Vector(Concurrent):
     width: int = 0
 
 
+WIDTHS = (0, 2, 4, 8, 16, 32, 64)  # 64 bytes are the widest vector
+
+
 @dataclass(frozen=True)
 class Map(Concurrent):
     """On this axis: "block.x", "thread.y", ..."""

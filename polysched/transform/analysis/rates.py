@@ -10,14 +10,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
-from math import ceil, prod
+from math import ceil
 
 from polysched.config.heuristics.cpu import ROW_RATES
 from polysched.deps.dependences import Dependence
 from polysched.model.scop import Scop
-from polysched.model.tree.nodes import Tree
 from polysched.support import isl
-from polysched.transform.edits.base.loops import Loop, loops
+from polysched.transform.edits.base.loops import Loop
 
 
 @dataclass(frozen=True)
@@ -70,15 +69,18 @@ def _at_rate(needed: isl.Map, rate: Fraction) -> Rows | None:
     return Rows(rate, ceil(Fraction((last - first).to_python(), rate.numerator)))
 
 
-def uses(array: str, scop: Scop, tree: Tree, flow: Iterable[Dependence]) -> float | None:
-    """How often an element is read, on the average, by the one statement that reads it; None if that is unknown."""
+def uses(array: str, scop: Scop, flow: Iterable[Dependence]) -> float | None:
+    """How often an element is read, on the average, where one statement makes it and one reads it, at a sample of
+    sizes; None if that is unknown."""
     own = [each for each in flow if each.array == array]
-    ends = {(each.source, each.sink) for each in own}
-    if len(ends) != 1:
+    if len({(each.source, each.sink) for each in own}) != 1 or not all(each.is_exact for each in own):
         return None
-    nests = [[place for place in loops(tree) if name in place.statements] for name in next(iter(ends))]
-    if len(nests[0]) != len(nests[1]):
+    pairs = reduce(isl.Map.union, (each.relation for each in own)).wrap()
+    sizes = dict.fromkeys(scop.function.sizes, _SAMPLE)
+    made, read = (isl.at(each, sizes) for each in (scop.statement(own[0].source).domain, pairs))
+    if made.is_empty() or not (made.is_bounded() and read.is_bounded()):
         return None
-    rates = [rows_of_each(places, own) for places in zip(*nests, strict=True)]
-    reads = {str(read.relation) for read in scop.statement(own[0].sink).reads if read.array == array}
-    return None if None in rates else float(len(reads) / prod(each.rate for found in rates if found for each in found))
+    return float(read.count_val().to_python() / made.count_val().to_python())
+
+
+_SAMPLE = 32

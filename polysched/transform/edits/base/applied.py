@@ -22,7 +22,7 @@ from polysched.errors import BudgetExceeded, IllegalSchedule, InputError, Polysc
 from polysched.support import isl
 from polysched.support.trace import timed
 from polysched.transform.edits.base.draft import Draft
-from polysched.transform.edits.base.edit import checked
+from polysched.transform.edits.base.edit import checked, require_small_factors
 from polysched.transform.edits.base.registry import Edit
 from polysched.transform.edits.base.same_values import shown, together
 
@@ -56,6 +56,7 @@ def _as_one(draft: Draft, edits: Sequence[Edit], options: Options) -> Draft:
     made = together(draft)
     for edit in edits:
         made = applied(made, edit, options)
+    require_small_factors(made.nested, f"after {edits[-1]}")
     with _in_time(edits[-1], options):
         return timed("same values", shown, made, f"after {edits[-1]}")
 

@@ -44,7 +44,7 @@ def checked(draft: Draft, tree: Tree, what: str, alternatives: Iterable[Alternat
 
 
 def _checked(draft: Draft, tree: Tree, what: str, alternatives: Iterable[Alternative] = ()) -> Draft:
-    _require_small_factors(tree, what)
+    require_small_factors(tree, what)
     require_products(tree, draft.scop, reorder=draft.dependences.reorder_reductions, what=what)
     violation = first_violation(tree, draft.dependences, draft.scop)
     if violation is not None:
@@ -56,7 +56,7 @@ def _checked(draft: Draft, tree: Tree, what: str, alternatives: Iterable[Alterna
     return replace(draft, nested=nested(tree))
 
 
-def _require_small_factors(tree: Tree, what: str) -> None:
+def require_small_factors(tree: Tree, what: str) -> None:
     """InputError if loops could count beyond 64 bits, where the factors of several edits multiply."""
     functions = (str(piece) for place in loops(tree) for piece in place.member.pieces)
     largest = max((int(number) for text in functions for number in re.findall(r"\d{10,}", text)), default=0)

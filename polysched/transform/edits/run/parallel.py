@@ -13,13 +13,22 @@ from itertools import pairwise
 
 from polysched.config.plain import called
 from polysched.errors import InputError
-from polysched.model.tree.nodes import Band, LoopMark, Parallel, Tree, Unroll, Vector, children, mark_of, marked_as
+from polysched.model.tree.nodes import (
+    WIDTHS,
+    Band,
+    LoopMark,
+    Parallel,
+    Tree,
+    Unroll,
+    Vector,
+    children,
+    mark_of,
+    marked_as,
+)
 from polysched.transform.edits.base.edit import Alternative, Draft, checked
 from polysched.transform.edits.base.loops import changed_at, loop, unmarked
 from polysched.transform.edits.base.registry import edit
 from polysched.transform.edits.run.lifts import lifts
-
-MOST_LANES = 64  # of bytes in the widest vectors
 
 
 @edit("run", "i -> i")
@@ -77,9 +86,8 @@ def vectorize(draft: Draft, name: str, width: int = 0) -> Draft:
 
         for j: S            ->    simd for j: S                      vectorize("j")
     """
-    if not (isinstance(width, int) and 0 <= width <= MOST_LANES and width.bit_count() < 2 and width != 1):
-        hint = "0 leaves it to the compiler"
-        raise InputError(f"width={width!r} is no power of two from 2 to {MOST_LANES}", hint=hint)
+    if width not in WIDTHS:
+        raise InputError(f"width={width} is no power of two from 2 to {WIDTHS[-1]}", hint="0 leaves it to the compiler")
     place = unmarked(draft.nested, name, may_be_full=True)
     inner = _loop_inside(place.band.child)
     if inner:
