@@ -2,8 +2,11 @@
 
 import random
 
+import numpy as np
+import pytest
 from nests import arguments_for, assert_same_outcome, loop, nest, random_nest
 
+import polysched as ps
 from polysched.codegen.parallel.collapse import collapse
 from polysched.ir.build import add, store, var
 from polysched.ir.dtypes import f64
@@ -54,3 +57,16 @@ def test_random_nests_compute_the_same():
 
 def _on_threads(node: For) -> For:
     return For(node.var, node.lo, node.hi, node.step, node.body, "parallel" if node.step > 0 else node.kind)
+
+
+@ps.nest
+def drained(p: ps.i64["n"], b: ps.i64["n", "m"], n: ps.size, m: ps.size):
+    for i in range(n):
+        for j in range(p[i]):
+            b[i, j] = b[i, j] + 7 // p[i]
+            p[i] = 0
+
+
+def test_a_divisor_that_the_loop_changes_is_asked_for_in_each_iteration():
+    with pytest.raises(ZeroDivisionError):
+        ps.optimize(drained)(p=np.array([3, 2]), b=np.zeros((2, 4), np.int64), n=2, m=4)

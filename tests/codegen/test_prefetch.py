@@ -64,7 +64,7 @@ def test_tiles_fetch_the_next_one():
 
 def test_what_is_not_fetched_is_declined():
     late = ps.optimize(chase, schedule=ps.Schedule(chase).prefetch("a", at="i", ahead=4))
-    why = "where it loads from is known too late, or stays the same"
+    why = "where it loads from is known too late, or on a condition, or stays the same"
     assert late.declined == (Declined("fetching a ahead", "i", why),) and not fetches(late)
     blocks = ps.Schedule(rows).split("j", 32).bind("i", "block.y").bind("j_o", "block.x").bind("j", "thread.x")
     on_gpu = ps.optimize(rows, "cuda", schedule=blocks.prefetch("a", at="i", ahead=1))
@@ -83,6 +83,57 @@ def test_what_cannot_be_fetched_is_refused(wanted, message):
     array, at, ahead = wanted
     with pytest.raises(ps.InputError, match=message):
         ps.Schedule(rows).vectorize("j").prefetch(array, at=at, ahead=ahead)
+
+
+@ps.nest
+def lazy(y: ps.f64["n"], x: ps.f64["m"], at: ps.i64["n"], n: ps.size, m: ps.size):
+    for i in range(n):
+        y[i] = x[at[i]] if at[i] >= 0 else 0.0
+
+
+@ps.nest
+def masked(y: ps.f64["n"], v: ps.f64["n"], mask: ps.i64["n"], n: ps.size):
+    for i in range(n):
+        if mask[i] > 0:
+            y[i] += v[i]
+
+
+@ps.nest
+def matmul(C: ps.f64["n", "n"], A: ps.f64["n", "n"], B: ps.f64["n", "n"], n: ps.size):
+    for i in range(n):
+        for j in range(n):
+            for k in range(n):
+                C[i, j] += A[i, k] * B[k, j]
+
+
+def test_a_place_that_a_value_guards_is_not_computed_without_the_guard():
+    done = ps.optimize(lazy, schedule=ps.Schedule(lazy).prefetch("x", at="i", ahead=1))
+    assert not fetches(done) and "on a condition" in done.declined[0].reason
+    y = np.ones(4)
+    done(y=y, x=np.array([5.0, 6.0]), at=np.array([1, -(10**12), 0, -(10**12)]))
+    assert y.tolist() == [6.0, 0.0, 5.0, 0.0]
+
+
+def test_conditions_are_fetched_and_hold_for_what_they_guard():
+    schedule = ps.Schedule(masked).prefetch("mask", at="i", ahead=9).prefetch("v", at="i", ahead=9)
+    done = ps.optimize(masked, schedule=schedule)
+    assert len(fetches(done)) == 2 and "if (mask[c0 + 9] > 0) {" in done.source.text
+    done.verify()
+
+
+def test_an_array_of_each_iteration_and_an_iteration_that_there_is_not_are_declined():
+    tiled = ps.Schedule(matmul).tile("i", "j", "k", sizes=(8, 8, 8)).cache_read("A", at="k_o")
+    own = ps.optimize(matmul, schedule=tiled.prefetch("A_c", at="k_o", ahead=1))
+    assert own.declined[0].reason == "there is another one in each iteration, or none"
+    far = ps.optimize(matmul, schedule=ps.Schedule(matmul).tile("i", sizes=(8,)).prefetch("A", at="i", ahead=8))
+    assert far.declined[0].reason == "it has no iteration that is 8 later"
+
+
+@pytest.mark.parametrize(("mark", "message"), [("vector:3", "3 lanes are no"), ("prefetch:a:9999999999", "ahead")])
+def test_marks_that_no_edit_makes_are_refused(mark, message):
+    text = ps.Schedule(rows).prefetch("a", at="i", ahead=2).to_yaml().replace("prefetch:a:2", mark)
+    with pytest.raises(ps.InputError, match=message):
+        ps.Schedule.from_yaml(rows, text)
 
 
 def test_a_script_keeps_it():

@@ -40,6 +40,13 @@ def inside(expr: Expr, *loops: For, largest: int = LARGEST_SIZE, under: Expr | N
     return next(line.strip()[8:] for line in text.splitlines() if line.strip().startswith("value = "))
 
 
+def test_bits_of_a_product_that_wraps_may_be_negative():
+    huge = const((1 << 63) - 3)  # eight times this is -24
+    odd = binary("^", mul(i, 8), 1)
+    fn = program(Let("i", huge), Let("value", binary("truncdiv", odd, const(2))))
+    assert "value = truncdiv(i * 8 ^ 1, 2)" in show(ranged(fn))
+
+
 def lt(left, right) -> Expr:
     return binary("<", left, right)
 

@@ -31,6 +31,7 @@ LEAST_STRIP, MOST_STRIP = 32, 256  # rows
 HALOS_OF_STRIP = 8  # what neighbours compute as well is an eighth; up to twice that still pays
 ROW_RATES = (Fraction(1), *(rate for k in (2, 3, 4, 8) for rate in (Fraction(k), Fraction(1, k))))  # rows for one
 USED_AGAIN = 3 / 2  # times that an element is used, up to which it is computed each time
+SAMPLE_OF_USES = 32  # that all sizes have where these are counted
 ROWS_OF_L1 = 1 / 2  # for the columns of those that are in use, which are computed at a time
 BUSY = 1  # operations a byte of these, of which the second cache keeps pace with fewer
 STRIPS_OF_CORE = 2  # so that none waits long for the others

@@ -199,6 +199,14 @@ class Knowledge(Bounds):
                     return self.ranged(show(expr), expr)
         return found
 
+    def is_count(self, expr: Expr) -> bool:
+        """... A sum or product that may wrap is none by its form."""
+        match expr:
+            case Binary("+" | "*"):
+                value = self.polynomial(expr)
+                return self.is_nonnegative(value) if show(expr) in self.opaque else super().is_count(expr)
+        return super().is_count(expr)
+
     def ranged(self, name: str, expr: Expr) -> Polynomial:
         """A name for the expression, which is known by numbers alone."""
         least, most = self.interval(expr)

@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import reduce
 from math import ceil
 
-from polysched.config.heuristics.cpu import ROW_RATES
+from polysched.config.heuristics.cpu import ROW_RATES, SAMPLE_OF_USES
 from polysched.deps.dependences import Dependence
 from polysched.model.scop import Scop
 from polysched.support import isl
@@ -76,11 +76,8 @@ def uses(array: str, scop: Scop, flow: Iterable[Dependence]) -> float | None:
     if len({(each.source, each.sink) for each in own}) != 1 or not all(each.is_exact for each in own):
         return None
     pairs = reduce(isl.Map.union, (each.relation for each in own)).wrap()
-    sizes = dict.fromkeys(scop.function.sizes, _SAMPLE)
+    sizes = dict.fromkeys(scop.function.sizes, SAMPLE_OF_USES)
     made, read = (isl.at(each, sizes) for each in (scop.statement(own[0].source).domain, pairs))
     if made.is_empty() or not (made.is_bounded() and read.is_bounded()):
         return None
     return float(read.count_val().to_python() / made.count_val().to_python())
-
-
-_SAMPLE = 32
