@@ -39,7 +39,7 @@ from polysched.frontend.python import Nest
 from polysched.ir.contents import without_contents
 from polysched.ir.nodes import Function
 from polysched.ir.verify import verify
-from polysched.model.tree.nodes import Parallel, Tree, Vector, marks_in
+from polysched.model.tree.nodes import Parallel, Prefetch, Tree, Vector, marks_in
 from polysched.plan.plan import planned, planned_by_hand
 from polysched.plan.prepare import function_of, require_exact
 from polysched.prelude.padding.choice import said_of_zeros
@@ -105,7 +105,8 @@ def _compiled(function: Function, target: TargetData, schedule: Schedule | Tree 
         plan = planned(function, target, options, given=schedule)
     decline_lost(plan.tree, plan.kernel)
     with checked_by(_require_lowered):
-        kernel = _kernel(plan.kernel, target, options)
+        fetches = any(isinstance(mark, Prefetch) for mark in marks_in(plan.tree))
+        kernel = _kernel(plan.kernel, target, options, fetches=fetches)
         source = step("emit", BACKENDS[target.name].emit, kernel, options)
     rungs = {
         "dependences": _decided(plan.dependences),
@@ -123,8 +124,8 @@ def _require_lowered(value: Any) -> None:
         verify(value, "lowered")
 
 
-def _kernel(kernel: Function, target: TargetData, options: Options) -> Function:
-    """The loops of the schedule as they are printed."""
+def _kernel(kernel: Function, target: TargetData, options: Options, *, fetches: bool) -> Function:
+    """The loops of the schedule, some of which may be to fetch ahead, as they are printed."""
     kernel = optional("contract", contract, kernel, rows=not target.has_grid)
     has_products = False
     if not target.has_grid:
@@ -153,7 +154,8 @@ def _kernel(kernel: Function, target: TargetData, options: Options) -> Function:
     if not target.has_grid and options.expressions != "off":
         kernel = optional("invariant loads", invariant_loads, kernel)
     kernel = step("linearize", linearize, kernel)
-    kernel = step("prefetch", with_prefetches, kernel, on_gpu=target.has_grid)
+    if fetches:
+        kernel = step("prefetch", with_prefetches, kernel, on_gpu=target.has_grid)
     if has_products:  # whose digits and guards are of our making, so that they go even without the stage
         kernel = optional("digits", join_digits, kernel)
         kernel = optional("loop bounds", loop_bounds, kernel, fast_math=options.fast_math)

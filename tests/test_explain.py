@@ -7,7 +7,6 @@ import re
 
 import nests
 import pytest
-from nests import loop, nest
 
 import polysched as ps
 from polysched.deps.coincidence import carried
@@ -218,7 +217,8 @@ def test_independent_loops_are_parallel():
 def copy():
     i, j, n = var("i"), var("j"), var("n")
     a, b = Array("a", ps.f64, (n, n)), Array("b", ps.f64, (n, n))
-    return nest("copy", "n", [a, b], loop("i", 0, n, loop("j", 0, n, store(b, (i, j), load(a, i, j)))))
+    inner = nests.loop("j", 0, n, store(b, (i, j), load(a, i, j)))
+    return nests.nest("copy", "n", [a, b], nests.loop("i", 0, n, inner))
 
 
 def text_of_bands(fn) -> str:
@@ -257,7 +257,8 @@ def test_products_are_told(rows, right, kernel):
     c, a, b = (Array(name, ps.i32, (const(90), const(90))) for name in "CAB")
     product = nests.mul(load(a, var("i"), var("k")), load(b, *map(var, right)))
     update = store(c, (var("i"), var("j")), nests.add(load(c, var("i"), var("j")), product))
-    fn = nest("product", "", [c, a, b], loop("i", 0, rows, loop("j", 0, 90, loop("k", 0, 90, update))))
+    loops = nests.loop("i", 0, rows, nests.loop("j", 0, 90, nests.loop("k", 0, 90, update)))
+    fn = nests.nest("product", "", [c, a, b], loops)
     assert f"in the kernel\n  {kernel}\npredicted on " in ps.optimize(fn).explain()
 
 
