@@ -80,10 +80,12 @@ def test_so_is_their_width():
     assert '.tile("y_2", sizes=(32,)' in schedule.without("windows.x_2").script
 
 
-@pytest.mark.parametrize(("l1", "dtype", "columns"), [(32, ps.f32, 512), (64, ps.f32, 1024), (32, ps.u8, 2048)])
-def test_rows_that_are_in_use_fit_into_the_first_cache(l1, dtype, columns):
+@pytest.mark.parametrize(
+    ("l1", "dtype", "sizes"), [(32, ps.f32, "32, 512"), (64, ps.f32, "32, 1024"), (32, ps.u8, "32,")]
+)
+def test_rows_that_are_in_use_fit_into_the_first_cache(l1, dtype, sizes):
     options = ps.Options(machine=ps.Machine(cores=2, l1=l1 << 10))
-    assert f"sizes=(32, {columns})" in ps.optimize(blur(dtype=dtype), options=options).schedule.script
+    assert f"sizes=({sizes})" in ps.optimize(blur(dtype=dtype), options=options).schedule.script
 
 
 def test_rows_that_do_or_that_are_worked_on_for_long_stay_whole():

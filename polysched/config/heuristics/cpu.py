@@ -33,6 +33,7 @@ ROW_RATES = (Fraction(1), *(rate for k in (2, 3, 4, 8) for rate in (Fraction(k),
 USED_AGAIN = 3 / 2  # times that an element is used, up to which it is computed each time
 SAMPLE_OF_USES = 32  # that all sizes have where these are counted
 ROWS_OF_L1 = 1 / 2  # for the columns of those that are in use, which are computed at a time
+WIDEST_STRIP = 1024  # columns; where more fit, whole rows mostly do
 BUSY = 1  # operations a byte of these, of which the second cache keeps pace with fewer
 STRIPS_OF_CORE = 2  # so that none waits long for the others
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from polysched.config.heuristics.cpu import BUSY, ROWS_OF_L1
+from polysched.config.heuristics.cpu import BUSY, ROWS_OF_L1, WIDEST_STRIP
 from polysched.config.heuristics.nest import FOLDED_SIZES
 from polysched.config.machine import Machine
 from polysched.ir.dtypes import i64
@@ -29,7 +29,7 @@ def columns(stages: Sequence[Loop], scop: Scop, machine: Machine) -> int:
     if sum(1 for statement in statements for _ in _operations(statement.body)) > BUSY * used:
         return 0
     fit = int(machine.l1 * ROWS_OF_L1) // max(used, 1)
-    return 1 << fit.bit_length() - 1 if fit else 0
+    return 1 << fit.bit_length() - 1 if 0 < fit < 2 * WIDEST_STRIP else 0
 
 
 def _bytes(array: Array, stages: Sequence[Loop], scop: Scop) -> int | None:
