@@ -12,7 +12,7 @@ from itertools import product
 import pytest
 
 from polysched.instructions.bits import Bits
-from polysched.instructions.instruction import LANES, LINE, Subscripts
+from polysched.instructions.instruction import LANES, LINE, Subscripts, as_map
 from polysched.instructions.mma import INSTRUCTIONS, M8N8K4_F64, M16N8K8_F64, M16N8K8_TF32, M16N8K16, M16N8K32_S8
 from polysched.ir.build import var
 from polysched.ir.interp import evaluate
@@ -22,11 +22,6 @@ from polysched.support import isl
 ROW = 8  # elements of f16 that `ldmatrix` reads of a row, and rows of a tile
 EVERY = list(INSTRUCTIONS.values())
 Place = tuple[int, int]
-
-
-def as_map(subscripts: Subscripts) -> isl.Map:
-    """{ [lane, r] -> [i, k] }"""
-    return isl.Map(f"{{ [lane, r] -> [{', '.join(bits.isl() for bits in subscripts)}] : 0 <= lane < {LANES} }}")
 
 
 def number(bits: Bits, values: Mapping[str, int]) -> int:
