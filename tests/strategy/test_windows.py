@@ -184,6 +184,15 @@ def test_what_many_elements_need_is_computed_once():
     assert ps.optimize(product, options=TWO_CORES).rungs["mapping"] != IN_WINDOWS
 
 
+def test_uses_are_counted_whatever_is_constant_in_the_loops():
+    n, m = ps.var("n"), ps.var("m")
+    a = ps.placeholder((n + 2, 4, m), ps.f32, "a")
+    b = ps.compute((n + 2, 4, m), lambda y, c, x: a[y, c, x] * a[y, 0, x], "b", inline=False)
+    out = ps.compute((n, 4, m), lambda y, c, x: b[y, c, x] + b[y + 2, 3 - c, x] + b[y + 1, c, x], "out")
+    schedule = ps.optimize(ps.function("planes", [a], [out]), options=TWO_CORES).schedule
+    assert "inline" not in [edit.name for edit in schedule.history.edits]
+
+
 def test_strips_that_read_what_others_write_are_none():
     @ps.nest
     def in_place(a: ps.i32["n + 2", "m"], n: ps.size, m: ps.size):

@@ -170,3 +170,10 @@ def test_random_edits_at_once_are_what_they_are_one_by_one(seed):
         check_results(fn, schedule.apply(proposed), rng)
     except PolyschedError as error:
         assert error.__notes__
+
+
+def test_factors_of_many_edits_that_change_values_are_bounded_too():
+    copies = [Edit.of("cache_read", name, at="i") for name in "AB"]
+    skews = [Edit.of("skew", "j", by="i", factor=2**30), *[Edit.of("skew", "k", by="j", factor=2**31 - 1)] * 7]
+    with pytest.raises(InputError, match="too large to count with"):
+        Schedule(matmul).apply([*copies, *skews])
