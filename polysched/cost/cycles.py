@@ -29,8 +29,8 @@ from polysched.config.heuristics.cost import (
 )
 from polysched.config.machine import Machine
 from polysched.cost.shape import Access, Loop, Work
-from polysched.ir.node import rewrite, walk
-from polysched.ir.nodes import DIVISIONS, Binary, Call, Const, Load, Select, Unary
+from polysched.ir.node import walk, without_subscripts
+from polysched.ir.nodes import DIVISIONS, Binary, Call, Const, Select, Unary
 
 _AT_ONCE = frozenset({"fabs", "fmin", "fmax", "floor", "ceil"})  # functions that are an instruction
 
@@ -105,7 +105,7 @@ def _operations(work: Work, lanes: float) -> tuple[float, float]:
     Subscripts cost nothing: addresses are computed beside, or ahead of the loop.
     """
     added = products = others = slow = 0.0
-    for node in walk(rewrite(work.value, _without_subscripts)):
+    for node in walk(without_subscripts(work.value)):
         match node:
             case Binary(op="/") | Call(fn="sqrt"):
                 slow += VECTOR_DIVISION if lanes else DIVISION
@@ -122,10 +122,6 @@ def _operations(work: Work, lanes: float) -> tuple[float, float]:
             case Binary() | Unary() | Select() | Call():
                 others += 1
     return max(added, products, (added + products) / 2) + others / 2, slow  # of others, four begin in a cycle
-
-
-def _without_subscripts(node: object) -> Load | None:
-    return Load(node.array, (), node.dtype) if isinstance(node, Load) else None
 
 
 def _waits(work: Work, around: Sequence[Loop]) -> float:

@@ -128,6 +128,11 @@ def rewrite(node: Any, rule: Callable[[Any], Any | None]) -> Any:
     return rebuilt if new is None else new
 
 
+def without_subscripts(node: Any) -> Any:
+    """`node` with loads of arrays alone, whatever their elements."""
+    return rewrite(node, lambda n: Load(n.array, (), n.dtype) if isinstance(n, Load) else None)
+
+
 def substitute(node: Any, values: dict[str, Expr]) -> Any:
     """`node` with every `Var` named in `values` replaced; bound names must not clash with those in the values."""
     return rewrite(node, lambda n: values.get(n.name) if isinstance(n, Var) else None)

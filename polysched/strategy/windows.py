@@ -54,12 +54,14 @@ class Pipeline:
 
 def windows(script: Script) -> None:
     """The whole nest in strips, if it is a pipeline."""
-    if pipeline(script) is None:
-        return
-    for array in list(_made_again(script)):
-        if script.says(f"inline.{array}", "to compute it again costs less than to keep rows of it"):
-            script.do("inline", array)
     found = pipeline(script)
+    if found is None:
+        return
+    why = "to compute it again costs less than to keep rows of it"
+    again = [array for array in _made_again(script) if script.says(f"inline.{array}", why)]
+    for array in again:
+        script.do("inline", array)
+    found = pipeline(script) if again else found
     if found is None:
         return
     last = found.stages[-1].name

@@ -31,7 +31,7 @@ from polysched.ir.build import add, binary, where
 from polysched.ir.effects import is_pure, is_total
 from polysched.ir.integers.linear import added, forms
 from polysched.ir.integers.trips import most_trips
-from polysched.ir.node import arrays_of, children, loaded, map_children, substitute, variables, walk
+from polysched.ir.node import arrays_of, children, loaded, map_children, stored, substitute, variables, walk
 from polysched.ir.nodes import (
     LOGICAL,
     Alloc,
@@ -46,7 +46,6 @@ from polysched.ir.nodes import (
     Prefetch,
     Select,
     Stmt,
-    Store,
     Var,
 )
 from polysched.ir.rename import fresh_names, rename_bound, used_names
@@ -108,10 +107,9 @@ class _Places:
     array: Array
 
     def __post_init__(self) -> None:
-        nodes = list(walk(self.loop.body))
-        self.made = {node.array for node in nodes if isinstance(node, Store)}
+        own = {node.array.name for node in walk(self.loop.body) if isinstance(node, Alloc)}
+        self.made = own | stored(self.loop.body)
         self.moving = {self.loop.var}  # names with other values in each iteration
-        self.made |= {node.array.name for node in nodes if isinstance(node, Alloc)}
 
     def block(self, body: tuple[Stmt, ...], values: Mapping[str, Expr]) -> tuple[Stmt, ...]:
         values, found = dict(values), list[Stmt]()
@@ -159,8 +157,7 @@ class _Places:
 
     def is_known(self, *exprs: Expr) -> bool:
         """Are they what they will be then?"""
-        loads = {node.array for expr in exprs for node in walk(expr) if isinstance(node, Load)}
-        return all(map(is_pure, exprs)) and loads.isdisjoint(self.made)
+        return all(map(is_pure, exprs)) and loaded(exprs).isdisjoint(self.made)
 
 
 def _evaluated(expr: Expr) -> Iterator[Expr]:

@@ -14,8 +14,8 @@ from polysched.config.heuristics.cpu import BUSY, ROWS_OF_L1, WIDEST_STRIP
 from polysched.config.heuristics.nest import FOLDED_SIZES
 from polysched.config.machine import Machine
 from polysched.ir.dtypes import i64
-from polysched.ir.node import rewrite, walk
-from polysched.ir.nodes import Array, Binary, Expr, Load
+from polysched.ir.node import walk, without_subscripts
+from polysched.ir.nodes import Array, Binary, Expr
 from polysched.model.extents import along, largest
 from polysched.model.scop import Scop
 from polysched.support import isl
@@ -57,5 +57,4 @@ def _rows(array: str, stage: Loop, scop: Scop) -> int | None:
 
 def _operations(body: object) -> Iterator[Expr]:
     """But for subscripts."""
-    values = rewrite(body, lambda node: Load(node.array, (), node.dtype) if isinstance(node, Load) else None)
-    return (node for node in walk(values) if isinstance(node, Binary) and node.dtype != i64)
+    return (node for node in walk(without_subscripts(body)) if isinstance(node, Binary) and node.dtype != i64)
