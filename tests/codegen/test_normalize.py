@@ -94,6 +94,7 @@ def test_subtraction_is_addition_of_the_negative_and_costs_no_more(expr, text):
         (add(mul(n, add(i, j)), mul(add(m, j), 4), k), "m * 4 + n * i + (n + 4) * j + k"),  # for the loop j as well
         (add(mul(n, add(j, k)), i), "i + n * (j + k)"),  # one product stays, whatever is done
         (mul(add(j, k), add(i, k)), "(j + k) * (i + k)"),
+        (sub(mul(sub(0, n), sub(mul(load(A, k), n), 1)), 0), "n + (0 - n) * n * A[k] - (0 + 0)"),
     ],
 )
 def test_the_distributive_law_where_a_product_leaves_the_loop(expr, text):

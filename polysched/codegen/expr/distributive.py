@@ -46,10 +46,13 @@ def _collected(terms: list[Term], scope: Scope, rank: int) -> list[Term]:
     for minus, term in terms:
         for is_subtracted, factor, times in _multiples(term, minus, scope, rank):
             found.setdefault(factor, []).append((is_subtracted, times))
-    collected = []
+    collected: list[Term] = []
     for factor, multiples in found.items():
         minus, times = multiples[0] if len(multiples) == 1 else (False, sum_of(multiples, scope))
-        collected += multiples if factor is None else [(minus, _product([factor, times], scope))]
+        if factor is None:
+            collected += (term for minus, times in multiples for term in terms_of(times, minus))
+        else:
+            collected.append((minus, _product([factor, times], scope)))
     return collected
 
 
