@@ -2,6 +2,7 @@
 
     machine()                       this one
     Machine(vector_bytes=32)        another one, for `Options(machine=...)`
+    Machine(instructions=("vpdpbusd",))    one with VNNI
     H100                            132 multiprocessors, for `Options(gpu=...)`
 """
 
@@ -18,12 +19,16 @@ from polysched.errors import InputError
 
 LINE = 64  # bytes of a line of a cache
 
+INSTRUCTIONS = ("vpdpbusd", "vpmaddwd")  # that `Machine` can name
 _MAY_BE_NONE = ("vector_registers", "l1", "l2", "l3")  # fields that may be zero
 
 
 @dataclass(frozen=True, kw_only=True)
 class Machine:
-    """Sizes in bytes, rates in GB/s of one thread; the defaults are of a common x86-64 core."""
+    """Sizes in bytes, rates in GB/s of one thread; the defaults are of a common x86-64 core.
+
+    `instructions` that not all cores with such vectors have: "vpdpbusd", sums of four products of bytes (VNNI).
+    """
 
     vector_bytes: int = 32
     vector_registers: int = 16
@@ -35,9 +40,13 @@ class Machine:
     l2_rate: int = 150
     l3_rate: int = 55
     memory_rate: int = 25
+    instructions: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for field in fields(self):
+        unknown = [each for each in self.instructions if each not in INSTRUCTIONS]
+        if isinstance(self.instructions, str) or unknown:
+            raise InputError(f"instructions of a machine are {self.instructions!r}, but may be those of {INSTRUCTIONS}")
+        for field in fields(self)[:-1]:
             value = getattr(self, field.name)
             least = 0 if field.name in _MAY_BE_NONE else 1
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
@@ -80,6 +89,7 @@ def machine() -> Machine:
         l2=_cache(2, Machine.l2),
         l3=_cache(3, Machine.l3),
         cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
+        instructions=("vpdpbusd",) if {"avx512_vnni", "avx_vnni"} & {*_features()} else (),
     )
 
 
@@ -87,10 +97,14 @@ def _vectors() -> tuple[int, int]:
     """Bytes of a vector register, and how many there are."""
     if platform.machine() in ("aarch64", "arm64"):
         return 16, 32
-    features = _read("/proc/cpuinfo").split()
+    features = _features()
     if "avx512f" in features:
         return 64, 32
     return (32, 16) if "avx2" in features or not features else (16, 16)
+
+
+def _features() -> list[str]:
+    return _read("/proc/cpuinfo").split()
 
 
 def _cache(level: int, default: int) -> int:

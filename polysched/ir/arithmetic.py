@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from polysched.ir.dtypes import DType, f64, i16, i32
-from polysched.ir.nodes import COMPARISONS, DOT
+from polysched.ir.dtypes import DType, f64, i8, i16, i32, u8
+from polysched.ir.nodes import COMPARISONS, DOT_BYTES, DOT_HALVES
 
 Value = Any  # int, float or bool: what the dtype says
 
@@ -68,9 +68,11 @@ def _truncmod(x: int, y: int) -> int:
     return x - y * _truncdiv(x, y)
 
 
-def _dot(x: int, y: int) -> int:
-    low = fit(i16)
-    return int(fit(i32)(low(x) * low(y) + (x >> 16) * (y >> 16)))
+def _dot(first: DType, second: DType) -> Callable[[int, int], int]:
+    """The products of the parts of two words, of these types, added."""
+    left, right, wrapped = fit(first), fit(second), fit(i32)
+    shifts = range(0, 32, first.bits)
+    return lambda x, y: int(wrapped(sum(left(x >> shift) * right(y >> shift) for shift in shifts)))
 
 
 def _minimum(a: Value, b: Value) -> Value:
@@ -156,6 +158,8 @@ def cast(source: DType, target: DType) -> Callable[[Value], Value]:
     return rounded
 
 
+_DOTS = {DOT_HALVES: (i16, i16), DOT_BYTES: (u8, i8)}
+
 # Arguments of each function of the C library that a Call may name.
 _ARITY = {
     **dict.fromkeys(("sqrt", "cbrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p"), 1),
@@ -169,8 +173,8 @@ _ARITY = {
 @cache
 def call(fn: str, arguments: int, dtype: DType) -> Callable[..., Value]:
     """The function in the C library that serves `dtype`; f16 is computed in f32 and rounded."""
-    if (fn, arguments, dtype) == (DOT, 2, i32):
-        return _dot
+    if fn in _DOTS and (arguments, dtype) == (2, i32):
+        return _dot(*_DOTS[fn])
     if _ARITY.get(fn) != arguments or not dtype.is_float:
         raise ValueError(f"the interpreter knows no function {fn} of {arguments} arguments that returns {dtype}")
     library = ctypes.CDLL(None)  # libm is part of the Python process

@@ -1,4 +1,4 @@
-"""polysched/codegen/emit/gcc/dot_rows.py: rows of sums to which the products of pairs are added by one instruction."""
+"""polysched/codegen/emit/gcc/dot_rows.py: rows of sums to which one instruction adds products of parts of words."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from polysched.codegen.emit.c import emit_c
 from polysched.codegen.emit.gcc.dot_rows import DotRow, dot_row
 from polysched.ir.build import add, const, load, mul, store, sub, var
 from polysched.ir.dtypes import i32
-from polysched.ir.nodes import DOT, Array, Call, Const, Expr, For, Function
+from polysched.ir.nodes import DOT_BYTES, DOT_HALVES, Array, Call, Const, Expr, For, Function
 from polysched.runtime.cpu import load as compiled
 from tests.codegen.test_region import STRICT, assert_runs_as_interpreted, gcc
 
@@ -21,15 +21,34 @@ i, j, k = map(var, "ijk")
 S, A, B = (Array(name, i32, (const(200),)) for name in "SAB")
 
 
-def row(*, at: Expr = j, index: Expr = j, factor: Expr | None = None, count: int = 8, array: Array = B) -> For:
+DOTS = Call(DOT_HALVES, (load(A, k), load(B, j)), i32)
+KINDS = {"halves": (DOT_HALVES, False), "u8": (DOT_BYTES, False), "i8": (DOT_BYTES, True)}
+
+
+def row(
+    *,
+    at: Expr = j,
+    index: Expr = j,
+    factor: Expr | None = None,
+    count: int = 8,
+    array: Array = B,
+    kind: str = "halves",
+) -> For:
     factor = load(A, k) if factor is None else factor
-    dot = Call(DOT, (factor, load(array, index)), i32)
+    fn, is_turned = KINDS[kind]
+    words = (factor, load(array, index))
+    dot = Call(fn, words[::-1] if is_turned else words, i32)
     return loop("j", 0, count, store(S, [at], add(load(S, at), dot)), kind="vector")
 
 
 def test_a_row():
     at, index = add(mul(i, 48), j), add(j, k)
-    assert dot_row(row(at=at, index=index)) == DotRow("S", mul(i, 48), load(A, k), "B", k, 8)
+    assert dot_row(row(at=at, index=index)) == DotRow("add_dots", "S", mul(i, 48), load(A, k), "B", k, 8)
+
+
+def test_a_word_of_bytes_is_the_first_operand_or_the_second():
+    assert dot_row(row(kind="u8")) == DotRow("add_dots_u8", "S", const(0), load(A, k), "B", const(0), 8)
+    assert dot_row(row(kind="i8")) == DotRow("add_dots_i8", "S", const(0), load(A, k), "B", const(0), 8)
 
 
 NOT_ROWS = {
@@ -44,9 +63,7 @@ NOT_ROWS = {
     "to no constant": replace(row(), hi=k),
     "every other one": replace(row(), step=2),
     "in order": replace(row(), kind="serial"),
-    "of another sum": loop(
-        "j", 0, 8, store(S, [j], add(load(S, add(j, 1)), Call(DOT, (load(A, k), load(B, j)), i32))), kind="vector"
-    ),
+    "of another sum": replace(row(), body=(store(S, [j], add(load(S, add(j, 1)), DOTS)),)),
     "another function": loop("j", 0, 8, store(S, [j], add(load(S, j), mul(load(A, k), load(B, j)))), kind="vector"),
 }
 
@@ -56,8 +73,8 @@ def test_what_is_no_such_row(name):
     assert dot_row(NOT_ROWS[name]) is None
 
 
-def rows(count: int, kind: str = "vector") -> Function:
-    body = replace(row(at=add(i, j), index=add(j, 3), factor=load(A, i), count=count), kind=kind)
+def rows(count: int, kind: str = "vector", of: str = "halves") -> Function:
+    body = replace(row(at=add(i, j), index=add(j, 3), factor=load(A, i), count=count, kind=of), kind=kind)
     return nest("rows", "", [S, A, B], loop("i", 0, 5, body))
 
 
@@ -80,23 +97,27 @@ def arguments() -> dict[str, np.ndarray]:
 
 
 @pytest.mark.parametrize("count", [1, 4, 8, 12, 16, 24, 40, 48, 61])
-def test_rows_of_any_length_are_what_the_interpreter_makes_of_them(count):
-    fn, given = rows(count), arguments()
+@pytest.mark.parametrize("of", KINDS)
+def test_rows_of_any_length_are_what_the_interpreter_makes_of_them(count, of):
+    fn, given = rows(count, of=of), arguments()
     expected = outcome(fn, given)
     for kind in ("vector", "serial"):
         changed = {name: value.copy() for name, value in given.items()}
-        compiled(emit_c(rows(count, kind)), fn)(**changed)
+        compiled(emit_c(rows(count, kind, of)), fn)(**changed)
         np.testing.assert_array_equal(changed["S"], expected["S"])
 
 
 @gcc
-@pytest.mark.parametrize("flags", [("-O2",), ("-march=native",), ("-march=native", "-masm=intel")])
-def test_in_a_block_of_the_user_s(flags):
+@pytest.mark.parametrize("flags", [("-O2",), ("-march=native",), ("-march=native", "-masm=intel"), ("-march=native", "-mno-avx512f")])
+@pytest.mark.parametrize("of", KINDS)
+def test_in_a_block_of_the_user_s(flags, of):
     """With its own types, no function before it, and names that the operands have, too."""
-    assert_runs_as_interpreted(rows(24), arguments(), (*STRICT, *flags))
+    assert_runs_as_interpreted(rows(24, of=of), arguments(), (*STRICT, *flags))
     sums, dots, vector = (Array(name, i32, (const(200),)) for name in ("sums", "dots", "vector"))
     a = var("a")
-    dot = Call(DOT, (load(dots, a), load(vector, add(j, 3))), i32)
+    fn, is_turned = KINDS[of]
+    words = (load(dots, a), load(vector, add(j, 3)))
+    dot = Call(fn, words[::-1] if is_turned else words, i32)
     inner = loop("j", 0, 24, store(sums, [add(a, j)], add(load(sums, add(a, j)), dot)), kind="vector")
     fn = nest("rows", "", [sums, dots, vector], loop("a", 0, 5, inner))
     given = dict(zip(("sums", "dots", "vector"), arguments().values(), strict=True))

@@ -12,7 +12,7 @@ from polysched.ir import arithmetic
 from polysched.ir.build import add, binary, const
 from polysched.ir.dtypes import DType, boolean, f16, f32, f64, i8, i32, i64, u8, u64
 from polysched.ir.interp import evaluate
-from polysched.ir.nodes import DOT, Binary, Call, Cast, Expr, Unary
+from polysched.ir.nodes import DOT_BYTES, DOT_HALVES, Binary, Call, Cast, Expr, Unary
 
 
 @pytest.mark.parametrize("dtype", [i8, u8])
@@ -121,7 +121,14 @@ def test_products_of_halves() -> None:
     """Halves are signed, and their sum wraps."""
     least = -(1 << 31) + (1 << 15)  # in both halves -32768
     for a, b, value in [(0x20003, 0x50007, 31), (-0x1FFFD, 0x50007, 11), (least, least, -(1 << 31))]:
-        assert evaluate(Call(DOT, (const(a, i32), const(b, i32)), i32), {}) == value
+        assert evaluate(Call(DOT_HALVES, (const(a, i32), const(b, i32)), i32), {}) == value
+
+
+def test_products_of_bytes() -> None:
+    """The first word's are unsigned, the second one's signed."""
+    ones = 0x01010101
+    for a, b, value in [(0x04030201, ones, 10), (-1, ones, 1020), (-1, -1, -1020), (0x80, 0x80, -(1 << 14))]:
+        assert evaluate(Call(DOT_BYTES, (const(a, i32), const(b, i32)), i32), {}) == value
 
 
 @pytest.mark.parametrize("op", ["floordiv", "floormod", "truncdiv", "truncmod"])

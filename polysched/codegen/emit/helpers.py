@@ -10,7 +10,7 @@ from string import Template
 
 from polysched.codegen.emit.dialect import Dialect
 from polysched.codegen.emit.gcc import dot_rows
-from polysched.codegen.emit.gcc.dot_rows import ADD_DOTS
+from polysched.codegen.emit.gcc.dot_rows import ROW_HELPERS
 from polysched.ir.dtypes import ALL, DType
 
 # In order of definition. Divisors of -1 are special: the smallest integer divided by -1 wraps, but traps in C.
@@ -28,6 +28,8 @@ _BODIES = {
     "add": "return ($T)(${wide}a + ${wide}b);",
     "sub": "return ($T)(${wide}a - ${wide}b);",
     "dot": "return ($T)(($U)((int16_t)a * (int16_t)b) + ($U)((a >> 16) * (b >> 16)));",
+    "dot_bytes": "return ($T)((uint8_t)a * (int8_t)b + (uint8_t)(a >> 8) * (int8_t)(b >> 8) + "
+    "(uint8_t)(a >> 16) * (int8_t)(b >> 16) + (uint8_t)(a >> 24) * (int8_t)(b >> 24));",
     # by: 2^k / b rounded up, in 32 bits, and above them k. Its product with a of 31 bits is a / b, k bits further up.
     "countdiv_by": "return sizeof($T) == 8 ? a / b : ($T)((uint64_t)(uint32_t)a * (uint32_t)by >> (by >> 32));",
     "countmod_by": "return a - $countdiv_by(a, b, by) * b;",
@@ -42,7 +44,7 @@ _NEEDS = {
     "countmod_by": ("countdiv_by",),
     "truncdiv_by": ("countdiv_by",),
     "truncmod_by": ("countdiv_by", "truncdiv_by"),
-    ADD_DOTS: ("dot",),
+    **{row: (dot_rows.dot_of(row),) for row in ROW_HELPERS},
 }
 
 _ENDS = {op: f"$T end = b {sign} a ? b : a; $hides return end;" for op, sign in (("min", "<"), ("max", ">"))}
@@ -52,7 +54,7 @@ INDEX = DType("index", "i", 64)
 
 _HIDDEN = ALL["i32"], ALL["u32"]  # the types of which `Dialect.hides` hides the least and the greatest
 
-NAMES = frozenset(f"{op}_{dtype}" for op in (*_BODIES, ADD_DOTS) for dtype in (*ALL, INDEX))
+NAMES = frozenset(f"{op}_{dtype}" for op in (*_BODIES, *ROW_HELPERS) for dtype in (*ALL, INDEX))
 
 
 def name_of(op: str, dtype: DType) -> str:
@@ -63,7 +65,7 @@ def name_of(op: str, dtype: DType) -> str:
 def definitions(used: Iterable[tuple[str, DType]], dialect: Dialect) -> list[str]:
     """The lines that define the helpers for these operations, and what they need themselves."""
     wanted = {(need, dtype) for op, dtype in used for need in (op, *_NEEDS.get(op, ()))}
-    order = [(op, t) for t in (*ALL.values(), INDEX) for op in (*_BODIES, ADD_DOTS) if (op, t) in wanted]
+    order = [(op, t) for t in (*ALL.values(), INDEX) for op in (*_BODIES, *ROW_HELPERS) if (op, t) in wanted]
     lines = [line for op, dtype in order for line in ("", *_definition(op, dtype, dialect))]
     if any(op == "divisor" for op, _ in order):
         what = "/* not 0: an integer was to be divided by 0 */"
@@ -74,8 +76,8 @@ def definitions(used: Iterable[tuple[str, DType]], dialect: Dialect) -> list[str
 
 
 def _definition(op: str, dtype: DType, dialect: Dialect) -> list[str]:
-    if op == ADD_DOTS:
-        return dot_rows.definition(name_of(op, dtype), name_of("dot", dtype))
+    if op in ROW_HELPERS:
+        return dot_rows.definition(op, name_of(op, dtype), name_of(dot_rows.dot_of(op), dtype))
     own = dialect.index if dtype == INDEX else dialect.types[dtype.name]
     bodies = _BODIES | _ENDS if dtype == INDEX or (dialect.hides and dtype in _HIDDEN) else _BODIES
     hides = dialect.opaque if dtype == INDEX and op in _ENDS else dialect.hides

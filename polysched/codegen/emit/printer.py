@@ -11,7 +11,7 @@ from collections.abc import Iterable, Set
 
 from polysched.codegen.emit import helpers
 from polysched.codegen.emit.dialect import Dialect
-from polysched.codegen.emit.gcc.dot_rows import ADD_DOTS, DotRow, dot_row
+from polysched.codegen.emit.gcc.dot_rows import DotRow, dot_row
 from polysched.codegen.emit.gcc.few_iterations import sums_of_few_iterations
 from polysched.codegen.emit.gcc.minus_zero import may_be_zero
 from polysched.codegen.emit.gcc.overwriting import overwriting
@@ -229,7 +229,7 @@ class Printer(Speller):
 
     def add_dots(self, row: DotRow) -> None:
         sums, columns = self.element(row.sums, (row.first,)), self.element(row.columns, (row.begin,))
-        self.line(f"{self.helper(ADD_DOTS, i32)}(&{sums}, {self.expr(row.factor)}, &{columns}, {row.count});")
+        self.line(f"{self.helper(row.helper, i32)}(&{sums}, {self.expr(row.factor)}, &{columns}, {row.count});")
 
     def body(self, loop: For) -> None:
         outer = self.factors

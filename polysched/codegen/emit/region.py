@@ -40,7 +40,7 @@ from types import MappingProxyType
 
 from polysched.codegen.emit import helpers
 from polysched.codegen.emit.dialect import CUDA, C
-from polysched.codegen.emit.gcc.dot_rows import LOCALS, DotRow, added_dots
+from polysched.codegen.emit.gcc.dot_rows import LOCALS, DotRow, added_dots, dot_of
 from polysched.codegen.emit.names import RESERVED, Names
 from polysched.codegen.emit.printer import Printer
 from polysched.codegen.emit.source import parameters
@@ -78,6 +78,12 @@ _MACROS = {
         "            ($T)((a) / (b) - ((a) % (b) != 0 && ((a) % (b) < 0) != ((b) < 0))))",
     ),
     "dot": ("(a, b)", "(($T)(($U)((short)(a) * (short)(b)) + ($U)(((a) >> 16) * ((b) >> 16))))"),
+    "dot_bytes": (
+        "(a, b)",
+        "((unsigned char)(a) * (signed char)(b) + (unsigned char)((a) >> 8) * (signed char)((b) >> 8) +",
+        " (unsigned char)((a) >> 16) * (signed char)((b) >> 16) +",
+        " (unsigned char)((a) >> 24) * (signed char)((b) >> 24))",
+    ),
     "floormod": (
         "(a, b)",
         "((b) == -1 ? 0 :",
@@ -336,7 +342,7 @@ class _Block(Printer):
         self.line(f"{signed} *const {of['sums']} = &{sums};")
         self.line(f"const {signed} {of['a']} = {self.expr(row.factor)}, *const {of['b']} = &{columns};")
         self.line(f"const {signed} {of['count']} = {row.count};")
-        for line in added_dots(unsigned, signed, self.helper("dot", i32), of):
+        for line in added_dots(row.helper, unsigned, signed, self.helper(dot_of(row.helper), i32), of):
             self.line(line)
         self.close()
 

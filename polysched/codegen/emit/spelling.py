@@ -16,6 +16,7 @@ import numpy as np
 
 from polysched.codegen.emit import helpers
 from polysched.codegen.emit.dialect import Dialect
+from polysched.codegen.emit.gcc.dot_rows import DOT_HELPERS
 from polysched.codegen.emit.gcc.minus_zero import FUNCTIONS, is_at_risk
 from polysched.codegen.emit.launch.census import Census, is_count, is_data, is_not_zero
 from polysched.codegen.emit.names import MATH, RESERVED, Names
@@ -25,7 +26,6 @@ from polysched.ir.nodes import (
     ALIGNED,
     COMPARISONS,
     DIVISIONS,
-    DOT,
     LOGICAL,
     SHUFFLE,
     Binary,
@@ -253,8 +253,8 @@ class Speller:
             first, size = expr.args
             assert isinstance(first, Load)
             return f"(uintptr_t){self.names(first.array)} % {self.expr(size)} == 0", BINDING["=="]
-        if expr.fn == DOT:
-            return f"{self.helper('dot', expr.dtype)}({', '.join(map(self.expr, expr.args))})", PRIMARY
+        if expr.fn in DOT_HELPERS:
+            return f"{self.helper(DOT_HELPERS[expr.fn], expr.dtype)}({', '.join(map(self.expr, expr.args))})", PRIMARY
         if not is_in_library(expr):
             if not self.dialect.external:
                 raise PolyschedError(f"{self.fn.name}: {self.dialect.name} has no {expr.fn}, a function of the user's")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from polysched.codegen.products.pairs import first_term
+from polysched.codegen.products.words import first_term
 from polysched.ir.build import add, binary, floordiv, floormod, mul
 from polysched.ir.nodes import Cast, Const, Expr, If, Load, Stmt, Var
 from polysched.transform.analysis.axes import Axes, strides

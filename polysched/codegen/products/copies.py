@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from polysched.codegen.products.axes import digits, full_or_last, number
-from polysched.codegen.products.pairs import first_term
 from polysched.codegen.products.sizes import whole_vectors
+from polysched.codegen.products.words import first_term
 from polysched.config.heuristics.cpu import COPIED_TERMS
 from polysched.ir.build import add, binary, floordiv, mul, sub, where
 from polysched.ir.node import substitute

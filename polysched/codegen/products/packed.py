@@ -13,23 +13,23 @@ Columns are always copied, so that tiles read them one after the other: in place
 fewer lines than there are terms. Rows are not if terms lie in memory as far from each to the next. Of two sides that
 are copied, the larger is in blocks, the other one whole. Every sum keeps its terms in order, so each bit stays.
 
-Of integers that fit into 16 bits both sides are copied, two terms to a word (`pairs.py`).
+Of integers that fit into 8 or 16 bits both sides are copied, several terms to a word (`words.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from polysched.codegen.products.axes import digits, element, full_or_last, is_flat
 from polysched.codegen.products.copies import Copy
 from polysched.codegen.products.epilogue import lies_across, stored
-from polysched.codegen.products.pairs import first_term, guard_outside, in_pairs, may_pair
 from polysched.codegen.products.sizes import Shares, Side, blocks, lanes_of, register_tile, shared_loop, whole_vectors
+from polysched.codegen.products.words import first_term, guard_outside, in_words, words_of
 from polysched.config.machine import Machine
 from polysched.ir.build import add, floordiv, mul, sub
 from polysched.ir.node import substitute, walk
-from polysched.ir.nodes import DOT, Alloc, Array, Binary, Call, Const, Expr, For, Load, Stmt, Store, Var
+from polysched.ir.nodes import Alloc, Array, Binary, Const, Expr, For, Load, Stmt, Store, Var
 from polysched.transform.analysis.axes import Axes, lies_by_terms, steps_alike
 from polysched.transform.analysis.epilogues import Extents
 from polysched.transform.analysis.products import SumOfProducts
@@ -42,22 +42,22 @@ def packed(found: SumOfProducts, names: Iterator[str], extents: Extents, machine
 
 @dataclass(frozen=True)
 class _Read:
-    """How tiles read a factor: from a copy, which begins with the tile `first`, or as it is."""
+    """How tiles read a factor: from a copy, which begins with the tile `first`, or as it is; and where it is by how
+    much the sums of each column are too large."""
 
     copy: Copy | None
     first: Expr
+    excess: Array | None = None
 
 
 _Stores = Callable[[Expr, Expr], tuple[Store, ...]]  # of the sum in a row and a column
 
-_DOT_BYTES = 32  # of vectors that have an instruction for two terms at a time: with AVX2
 
-
-def _turns(found: SumOfProducts, lanes: int) -> bool:
+def _turns(found: SumOfProducts, lanes: int, terms_of_a_word: int) -> bool:
     """Is it less work to copy the rows term by term, and to store the result across its lines, than to copy columns?"""
     if not all(lies_by_terms(factor, found.terms) for factor in (found.row, found.column)):
         return False
-    rows, columns, terms = found.rows.size, found.columns.size, found.terms.size
+    rows, columns, terms = found.rows.size, found.columns.size, -(-found.terms.size // terms_of_a_word)
     return rows >= 2 * lanes and rows * (terms + columns) < columns * terms
 
 
@@ -65,9 +65,10 @@ class _Product:
     def __init__(self, found: SumOfProducts, names: Iterator[str], extents: Extents, machine: Machine):
         self.dtype = found.row.dtype
         self.lanes = lanes_of(self.dtype, machine)
-        self.has_pairs = machine.vector_bytes >= _DOT_BYTES and may_pair(found)
-        found = in_pairs(found) if self.has_pairs else found
-        found = found.turned() if _turns(found, self.lanes) else found
+        words = words_of(found, machine)
+        found = found.turned() if _turns(found, self.lanes, words.dot.terms if words else 1) else found
+        self.words = words_of(found, machine)
+        found = in_words(found, self.words) if self.words else found
         self.found, self.names, self.extents, self.machine = found, names, extents, machine
         tile = register_tile(found.rows.size, found.columns.size, self.lanes, machine.vector_registers)
         self.tile = {"rows": tile.rows, "columns": tile.columns}
@@ -75,7 +76,7 @@ class _Product:
         self.values = {"rows": found.row, "columns": found.column}
         self.size = {side: axes.size for side, axes in self.axes.items()}
         self.count = {side: -(-self.size[side] // self.tile[side]) for side in self.axes}
-        is_direct = not self.has_pairs and self.steps_alike("rows")
+        is_direct = self.words is None and self.steps_alike("rows")
         takes_rows = not is_direct and self.size["rows"] > self.size["columns"]
         self.streamed: Side = "rows" if takes_rows else "columns"
         self.other: Side = "columns" if takes_rows else "rows"
@@ -113,15 +114,48 @@ class _Product:
         if not self.copies_other:
             return (), _Read(None, Const(0))
         count = self.count[self.other]
-        copy = self.copy(self.other, count)
-        return copy.filled(Const(0), Const(count), shared=shared in ("blocks", "tiles")), _Read(copy, Const(0))
+        return self.copied(self.other, count, (Const(0), Const(count)), shared=shared in ("blocks", "tiles"))
+
+    def copied(
+        self, side: Side, count: int, tiles: tuple[Expr, Expr], *, shared: bool
+    ) -> tuple[tuple[Stmt, ...], _Read]:
+        """A copy of these tiles, `count` at most, and how they are read."""
+        copy = self.copy(side, count)
+        filled, read = copy.filled(*tiles, shared=shared), _Read(copy, tiles[0])
+        if side == "rows" or self.words is None or not self.words.shift:
+            return filled, read
+        excess = Array(next(self.names), self.dtype, (Const(count), Const(copy.width)), "private")
+        tile, kind = Var(next(self.names)), "parallel" if shared else "serial"
+        body = full_or_last(
+            tile, self.size[side], copy.width, lambda size: self.exceeding(copy, excess, sub(tile, tiles[0]), size)
+        )
+        return (*filled, Alloc(excess), For(tile.name, *tiles, 1, body, kind)), replace(read, excess=excess)
+
+    def exceeding(self, copy: Copy, excess: Array, tile: Expr, size: int) -> tuple[Stmt, ...]:
+        """The sums over columns of this tile of what is added to the terms of rows."""
+        assert self.words is not None
+        words, k = self.words, Var(next(self.names))
+        sums = Array(next(self.names), self.dtype, (Const(whole_vectors(size, self.lanes)),), "private")
+
+        def each(array: Array, value: Callable[[Expr], Expr], *outer: Expr) -> For:
+            j = Var(next(self.names))
+            return For(j.name, Const(0), sums.shape[0], 1, (Store(array.name, (*outer, j), value(j)),), "vector")
+
+        def here(j: Expr) -> Expr:
+            return Load(sums.name, (j,), self.dtype)
+
+        def more(j: Expr) -> Expr:
+            return add(here(j), words.product(words.excess, Load(copy.array.name, copy.index(tile, j, k), self.dtype)))
+
+        terms = For(k.name, Const(0), Const(self.found.terms.size), 1, (each(sums, more),))
+        return Alloc(sums), each(sums, lambda j: Const(0, self.dtype)), terms, each(excess, here, tile)
 
     def copy(self, side: Side, tiles: int) -> Copy:
         """A copy of so many tiles."""
         terms, lanes = self.found.terms, self.lanes if side == "columns" else 1
         width = min(self.tile[side], whole_vectors(self.size[side], lanes))
         lies_so = lies_by_terms(first_term(self.values[side]), terms)
-        as_they_lie = self.streamed == "rows" or (self.has_pairs and lies_so)
+        as_they_lie = self.streamed == "rows" or (self.words is not None and lies_so)
         by_terms = side == "columns" or not as_they_lie
         shape = (tiles, terms.size, width) if by_terms else (tiles, width, terms.size)
         array = Array(next(self.names), self.dtype, tuple(map(Const, shape)), "private")
@@ -133,19 +167,16 @@ class _Product:
         """The blocks of the streamed side, each copied and then multiplied."""
         side, block, shares = self.streamed, next(self.names), self.blocks
         first, end = (floordiv(mul(number, shares.units), shares.count) for number in (Var(block), add(Var(block), 1)))
-        copy = self.copy(side, shares.most)
-        body = (
-            *copy.filled(first, end, shared=shared == "tiles"),
-            *self.all_tiles((first, end), {side: _Read(copy, first), self.other: other}, shared),
-        )
+        copied, read = self.copied(side, shares.most, (first, end), shared=shared == "tiles")
+        body = (*copied, *self.all_tiles((first, end), {side: read, self.other: other}, shared))
         if shares.count == 1:
             return substitute(body, {block: Const(0)})
         kind = "parallel" if shared == "blocks" else "serial"
         return (For(block, Const(0), Const(shares.count), 1, body, kind),)
 
     def all_tiles(self, block: tuple[Expr, Expr], reads: Mapping[Side, _Read], shared: str | None) -> tuple[Stmt, ...]:
-        """The tiles of a block: columns outside, so that they stay in the first cache for all rows, or the loop that
-        threads share."""
+        """The tiles of a block, all of which stay in the second cache, for each tile of the other side, which stays in
+        the first."""
         tiles: dict[Side, Var] = {"columns": Var(next(self.names)), "rows": Var(next(self.names))}
         ranges = {self.streamed: block, self.other: (Const(0), Const(self.count[self.other]))}
 
@@ -153,8 +184,7 @@ class _Product:
             return full_or_last(tiles[side], self.size[side], self.tile[side], make)
 
         body = of_size("columns", lambda wide: of_size("rows", lambda high: self.sums(high, wide, tiles, reads)))
-        order: list[Side] = [self.other, self.streamed] if shared == "tiles" else ["columns", "rows"]
-        for side in reversed(order):
+        for side in (self.streamed, self.other):
             kind = "parallel" if shared == "tiles" and side == self.other else "serial"
             body = (For(tiles[side].name, *ranges[side], 1, body, kind),)
         return body
@@ -196,9 +226,17 @@ class _Product:
             column = For(i, Const(0), Const(high), 1, make(Var(i), Var(j)), "vector")
             return For(j, Const(0), Const(columns), 1, (column,))
 
+        def less(value: Callable[[Expr, Expr], Expr]) -> Callable[[Expr, Expr], Expr]:
+            """The value, without what terms are larger by that are stored shifted."""
+            excess, first = reads["columns"].excess, reads["columns"].first
+            if excess is None:
+                return value
+            tile = sub(tiles["columns"], first)
+            return lambda i, j: sub(value(i, j), Load(excess.name, (tile, j), self.dtype))
+
         start = found.start or Const(0, self.dtype)
-        begin = [each(wide, filled(sums, lambda i, j: start))] if found.start or columns < wide else []
-        begin += [] if found.start else [each(columns, filled(sums, result_at))]
+        begin = [each(wide, filled(sums, less(lambda i, j: start)))] if found.start or columns < wide else []
+        begin += [] if found.start else [each(columns, filled(sums, less(result_at)))]
         # Where not all of them are stored, a copy is: a shorter loop over the sums would keep them out of registers.
         end: list[Stmt] = [each(wide, kept(sums))]
         if columns < wide or lies_across(found):
@@ -208,8 +246,8 @@ class _Product:
         return (Alloc(sums), *begin, terms, *end)
 
     def product(self, row: Expr, column: Expr) -> Expr:
-        if self.has_pairs:
-            return Call(DOT, (row, column), self.dtype)
+        if self.words:
+            return self.words.product(row, column)
         return Binary("*", row, column) if self.found.row_first else Binary("*", column, row)
 
     def factor(self, side: Side, read: _Read, tiles: Mapping[Side, Var], place: Expr, k: Expr) -> Expr:

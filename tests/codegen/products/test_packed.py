@@ -26,8 +26,8 @@ def f(C: f32[6, 8], A: f32[6, 7], B: f32[7, 8]):
         for q4 in 0..7:
             for q3 in 0..4:
                 q1[q2, q4, q3] = B[q4, q2 * 4 + q3]
-    for q5 in 0..2:
-        for q6 in 0..2:
+    for q6 in 0..2:
+        for q5 in 0..2:
             alloc q8: private f32[3, 4]
             for q10 in 0..3 (unrolled):
                 for q11 in 0..4 (vector):

@@ -1,12 +1,13 @@
-"""A row of sums to which `DOT` adds, by the instruction that does so: gcc 12 does not find it in plain C.
+"""A row of sums to which the products of the parts of words are added, by the instruction that does so: gcc 12 does not
+find it in plain C.
 
     for j in 0..48 (vector):
         q8[i * 48 + j] = q8[i * 48 + j] + dot.i16(q3[k], q1[k * 48 + j])
 
                                             ->      add_dots_i32(&q8[i * 48], q3[k], &q1[k * 48], 48);
 
-vpmaddwd multiplies i16 and adds neighbours in i32, where the sum of two products wraps as ours does. A processor that
-does not have it runs plain C.
+vpmaddwd multiplies i16 and adds neighbours in i32, where the sum of two products wraps as ours does; vpdpwssd adds them
+to the sum, too, and vpdpbusd the products of four bytes. A processor that does not have them runs plain C.
 """
 
 from __future__ import annotations
@@ -14,18 +15,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from string import Template
+from types import MappingProxyType
 
 from polysched.codegen.lowered import names_in
 from polysched.ir.integers.linear import added, expression, forms
-from polysched.ir.nodes import DOT, Binary, Call, Const, Expr, For, Load, Store, Var
+from polysched.ir.nodes import DOT_BYTES, DOT_HALVES, Binary, Call, Const, Expr, For, Load, Store, Var
 
-ADD_DOTS = "add_dots"  # the function, as a helper of i32
+# What a word's products are called as a helper, and a row of them: one that has the factor as its first operand, or as
+# the second one.
+DOT_HELPERS: Mapping[str, str] = MappingProxyType({DOT_HALVES: "dot", DOT_BYTES: "dot_bytes"})
+ROW_HELPERS: Mapping[str, tuple[str, bool]] = MappingProxyType(
+    {"add_dots": (DOT_HALVES, True), "add_dots_u8": (DOT_BYTES, True), "add_dots_i8": (DOT_BYTES, False)}
+)
 
 
 @dataclass(frozen=True)
 class DotRow:
     """sums[first + j] += dot(factor, columns[begin + j]) for j in 0..count."""
 
+    helper: str
     sums: str
     first: Expr
     factor: Expr
@@ -42,11 +50,16 @@ def dot_row(loop: For) -> DotRow | None:
         case _:
             return None
     match value:
-        case Binary("+", Load(read, (place,)), Call(fn, (factor, Load(columns, (index,))))):
+        case Binary("+", Load(read, (place,)), Call(fn, (left, right))) if (read, place) == (sums, at):
+            is_first = fn == DOT_HALVES or var not in names_in(left)
+            helper = next((name for name, row in ROW_HELPERS.items() if row == (fn, is_first)), None)
+        case _:
+            return None
+    match (left, right) if var not in names_in(left) else (right, left):
+        case factor, Load(columns, (index,)) if helper and columns != sums:
             first, begin = _start(at, var), _start(index, var)
-            is_row = read == sums and place == at and fn == DOT and columns != sums
-            if is_row and names_in(factor).isdisjoint((var, sums)) and first is not None and begin is not None:
-                return DotRow(sums, first, factor, columns, begin, count)
+            if names_in(factor).isdisjoint((var, sums)) and first is not None and begin is not None:
+                return DotRow(helper, sums, first, factor, columns, begin, count)
     return None
 
 
@@ -61,39 +74,71 @@ def _start(place: Expr, var: str) -> Expr | None:
 
 LOCALS = ("sums", "a", "b", "count", "j", "vector", "all", "dots")  # the names in the lines below
 
-# Of the vectors that have the instruction: the macro that tells of them, their bytes, the letter for their registers.
-_VECTORS = (("__AVX512BW__", 64, "v"), ("__AVX2__", 32, "x"))
+
+@dataclass(frozen=True)
+class _Instruction:
+    condition: str  # of the preprocessor
+    size: int  # of its vectors, in bytes
+    letter: str  # of their registers
+    opcode: str
+    adds: bool = True  # does it add to the sums?
+
+
+_INSTRUCTIONS = {
+    DOT_HALVES: (
+        _Instruction("defined(__AVX512VNNI__)", 64, "v", "vpdpwssd"),
+        _Instruction("defined(__AVX512BW__)", 64, "v", "vpmaddwd", adds=False),
+        _Instruction("defined(__AVX2__)", 32, "x", "vpmaddwd", adds=False),
+    ),
+    DOT_BYTES: (
+        _Instruction("defined(__AVX512VNNI__)", 64, "v", "vpdpbusd"),
+        _Instruction("defined(__AVX512VNNI__) && defined(__AVX512VL__)", 32, "v", "vpdpbusd"),
+        _Instruction("defined(__AVXVNNI__)", 32, "x", "%{vex%} vpdpbusd"),
+    ),
+}
 _IN_VECTORS = """\
-#ifdef $macro
+#if $condition
 for (; $j + $lanes <= $count; $j += $lanes) {
-    typedef $U $vector __attribute__((__vector_size__($bytes), __aligned__(4), __may_alias__));
+    typedef $U $vector __attribute__((__vector_size__($size), __aligned__(4), __may_alias__));
     const $vector $all = ($vector){0} + ($U)$a;
-    $vector $dots;
-    __asm__("vpmaddwd {%1, %2, %0|%0, %2, %1}" /* AT&T's order, and Intel's */
-            : "=$letter"($dots) : "$letter"($all), "$letter"(*(const $vector *)($b + $j)));
-    *($vector *)($sums + $j) += $dots;
+    $vector $dots$begin;
+    __asm__("$opcode {%2, %1, %0|%0, %1, %2}" /* AT&T's order, and Intel's */
+            : "$out$letter"($dots) : "$letter"($left), "$letter"($right));
+    *($vector *)($sums + $j) $stored $dots;
 }
 #endif"""
 _ONE_BY_ONE = """\
 for (; $j < $count; $j++)
-    $sums[$j] = ($T)(($U)$sums[$j] + ($U)$dot($a, $b[$j]));"""
+    $sums[$j] = ($T)(($U)$sums[$j] + ($U)$dot($operands));"""
 
 
-def added_dots(unsigned: str, signed: str, dot: str, names: Mapping[str, str]) -> list[str]:
+def added_dots(helper: str, unsigned: str, signed: str, dot: str, names: Mapping[str, str]) -> list[str]:
     """The lines that add to `sums`, in the C of gcc and clang: the types of u32 and i32, the function of one sum, and
     how `LOCALS` are spelled."""
-    spelled = {**names, "U": unsigned, "T": signed, "dot": dot}
+    fn, is_first = ROW_HELPERS[helper]
+    operands = [names["a"], f"{names['b']}[{names['j']}]"]
+    vectors = [names["all"], Template("*(const $vector *)($b + $j)").substitute(names)]
+    left, right = vectors if is_first else vectors[::-1]
+    inputs = {"left": left, "right": right, "operands": ", ".join(operands if is_first else operands[::-1])}
+    spelled = {**names, **inputs, "U": unsigned, "T": signed, "dot": dot}
+    sums = Template(" = *($vector *)($sums + $j)").substitute(names)
     lines = [f"{signed} {names['j']} = 0;"]
-    for macro, size, letter in _VECTORS:
-        own = {"macro": macro, "bytes": size, "lanes": size // 4, "letter": letter}
-        lines += Template(_IN_VECTORS).substitute(spelled, **own).splitlines()
+    for each in _INSTRUCTIONS[fn]:
+        how = {"begin": sums, "out": "+", "stored": "="} if each.adds else {"begin": "", "out": "=", "stored": "+="}
+        own = {"condition": each.condition, "size": each.size, "letter": each.letter, "opcode": each.opcode}
+        lines += Template(_IN_VECTORS).substitute(spelled, **how, **own, lanes=each.size // 4).splitlines()
     return [*lines, *Template(_ONE_BY_ONE).substitute(spelled).splitlines()]
 
 
-def definition(name: str, dot: str) -> list[str]:
+def dot_of(helper: str) -> str:
+    """The helper of one sum that a row's needs."""
+    return DOT_HELPERS[ROW_HELPERS[helper][0]]
+
+
+def definition(helper: str, name: str, dot: str) -> list[str]:
     """The lines of the function of that name; `dot` is that of one sum."""
     head = f"static inline __attribute__((always_inline)) void {name}"
-    lines = added_dots("uint32_t", "int32_t", dot, {name: name for name in LOCALS})
+    lines = added_dots(helper, "uint32_t", "int32_t", dot, {name: name for name in LOCALS})
     return [
         f"{head}(int32_t *sums, int32_t a, const int32_t *b, int32_t count)",
         "{",

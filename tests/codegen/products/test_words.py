@@ -1,7 +1,8 @@
-"""polysched/codegen/products/pairs.py: two terms of narrow integers at a time."""
+"""polysched/codegen/products/words.py: two or four terms of narrow integers at a time."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import nests
@@ -12,18 +13,19 @@ from hypothesis import strategies as st
 
 import polysched as ps
 from polysched.codegen.products.find import pack_products
-from polysched.codegen.products.pairs import first_term, in_pairs, may_pair
+from polysched.codegen.products.words import first_term, in_words, words_of
 from polysched.config.machine import Machine
 from polysched.ir.dtypes import ALL
 from polysched.ir.interp import interpret
 from polysched.ir.node import walk
-from polysched.ir.nodes import DOT, Call, Function, Select
+from polysched.ir.nodes import DOT_HALVES, Call, Function, Select
 from polysched.ir.simplify import simplify
 from polysched.ir.text import show
 from tests.codegen.products.marked import nest, packed
 from tests.transform.test_products import found_in
 
 AVX2 = Machine(vector_bytes=32, vector_registers=6, l2=1024)  # tiles of 3 x 8
+VNNI = replace(AVX2, instructions=("vpdpbusd",))
 
 
 def matrices(
@@ -35,7 +37,7 @@ def matrices(
 
 
 def has_pairs(fn: Function) -> bool:
-    return any(isinstance(node, Call) and node.fn == DOT for node in walk(packed(fn, AVX2).body))
+    return any(isinstance(node, Call) and node.fn == DOT_HALVES for node in walk(packed(fn, AVX2).body))
 
 
 def test_both_factors_are_copied_two_terms_to_a_word():
@@ -52,8 +54,8 @@ def f(C: i32[3, 8], A: i8[3, 10], B: i8[10, 8]):
         for q8 in 0..5:
             for q7 in 0..8:
                 q5[q6, q8, q7] = i32(B[q8, q6 * 8 + q7]) & 65535i32 | i32(B[q8 + 5, q6 * 8 + q7]) * 65536i32
-    for q9 in 0..1:
-        for q10 in 0..1:
+    for q10 in 0..1:
+        for q9 in 0..1:
             alloc q12: private i32[3, 8]
             for q14 in 0..3 (unrolled):
                 for q15 in 0..8 (vector):
@@ -128,8 +130,8 @@ def test_the_loop_that_is_half_as_long(loops, halved):
     shape, place = ", ".join(loop[1:] for loop in loops.split()), ", ".join(names)
     arrays = f"C: i32[4, 9], A: i8[4, {shape}], B: i8[{shape}, 9]"
     found = found_in(arrays, f"i4 j9 {loops}", f"C[i, j] += i32(A[i, {place}]) * i32(B[{place}, j])")
-    assert found is not None and may_pair(found)
-    assert in_pairs(found).terms.extents == halved
+    assert found is not None and (words := words_of(found, AVX2))
+    assert in_words(found, words).terms.extents == halved
 
 
 GUARDED = "i32(data[c, x + r - 1] if 0 <= x + r - 1 and x + r - 1 < 9 else 0)"
@@ -149,17 +151,82 @@ def test_a_term_that_only_one_factor_knows():
 
 def test_a_word_is_told_from_other_bits():
     found = found_in("C: i32[4, 9], A: i8[4, 6], B: i8[6, 9]", "i4 j9 k6", "C[i, j] += i32(A[i, k]) * i32(B[k, j])")
-    assert found is not None and first_term(found.row) == found.row
-    assert first_term(in_pairs(found).row) == found.row
+    assert found is not None and (words := words_of(found, AVX2)) and first_term(found.row) == found.row
+    assert first_term(in_words(found, words).row) == found.row
+
+
+def test_four_bytes_to_a_word_and_rows_that_are_shifted():
+    """Signed bytes on both sides: 128 is added to those of rows, and its sums over columns are taken off."""
+    assert show(packed(matrices(3, 8, 8), VNNI)) == """\
+def f(C: i32[3, 8], A: i8[3, 8], B: i8[8, 8]):
+    alloc q0: private i32[1, 3, 2]
+    for q1 in 0..1:
+        for q2 in 0..3:
+            for q3 in 0..2:
+                q0[q1, q2, q3] = i32(A[q1 * 3 + q2, q3]) + 128i32 & 255i32 | (i32(A[q1 * 3 + q2, q3 + 2]) + 128i32 & 255i32) * 256i32 | (i32(A[q1 * 3 + q2, q3 + 4]) + 128i32 & 255i32) * 65536i32 | (i32(A[q1 * 3 + q2, q3 + 6]) + 128i32) * 16777216i32
+    alloc q5: private i32[1, 2, 8]
+    for q6 in 0..1:
+        for q8 in 0..2:
+            for q7 in 0..8:
+                q5[q6, q8, q7] = i32(B[q8, q6 * 8 + q7]) & 255i32 | (i32(B[q8 + 2, q6 * 8 + q7]) & 255i32) * 256i32 | (i32(B[q8 + 4, q6 * 8 + q7]) & 255i32) * 65536i32 | i32(B[q8 + 6, q6 * 8 + q7]) * 16777216i32
+    alloc q9: private i32[1, 8]
+    for q10 in 0..1:
+        alloc q12: private i32[8]
+        for q14 in 0..8 (vector):
+            q12[q14] = 0i32
+        for q11 in 0..2:
+            for q13 in 0..8 (vector):
+                q12[q13] = q12[q13] + dot.u8.i8(-2139062144i32, q5[q10, q11, q13])
+        for q15 in 0..8 (vector):
+            q9[q10, q15] = q12[q15]
+    for q17 in 0..1:
+        for q16 in 0..1:
+            alloc q19: private i32[3, 8]
+            for q21 in 0..3 (unrolled):
+                for q22 in 0..8 (vector):
+                    q19[q21, q22] = C[q17 * 3 + q21, q16 * 8 + q22] - q9[q16, q22]
+            for q18 in 0..2:
+                for q25 in 0..3 (unrolled):
+                    for q26 in 0..8 (vector):
+                        q19[q25, q26] = q19[q25, q26] + dot.u8.i8(q0[q17, q25, q18], q5[q16, q18, q26])
+            for q23 in 0..3 (unrolled):
+                for q24 in 0..8 (vector):
+                    C[q17 * 3 + q23, q16 * 8 + q24] = q19[q23, q24]"""  # noqa: E501
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "expected"),
+    [
+        ("u8", "i8", ("vpdpbusd", True, 0)),
+        ("i8", "u8", ("vpdpbusd", False, 0)),
+        ("i8", "i8", ("vpdpbusd", True, 128)),
+        ("u8", "u8", ("vpdpbusd", False, -128)),
+        ("i16", "i8", ("vpmaddwd", True, 0)),
+        ("i16", "i16", ("vpmaddwd", True, 0)),
+        ("u16", "i8", None),
+    ],
+)
+def test_by_which_instruction(left, right, expected):
+    arrays = f"C: i32[4, 9], A: {left}[4, 6], B: {right}[6, 9]"
+    found = found_in(arrays, "i4 j9 k6", "C[i, j] += i32(A[i, k]) * i32(B[k, j])")
+    words = words_of(found, VNNI)
+    assert (words and (words.dot.name, words.row_first, words.shift)) == expected
+
+
+def test_what_lies_in_both_ranges_is_not_shifted():
+    arrays, update = "C: i32[4, 9], A: i8[4, 6], B: i8[6, 9]", "C[i, j] += i32(A[i, k]) * (i32(B[k, j]) & 127)"
+    found = found_in(arrays, "i4 j9 k6", update)
+    assert words_of(found, VNNI).shift == 0
 
 
 @pytest.mark.parametrize("left", ["i8", "u8", "i16"])
 @pytest.mark.parametrize("right", ["i8", "u8", "i16"])
-@pytest.mark.parametrize("terms", [6, 7])
-def test_the_largest_values_keep_every_bit(left, right, terms):
+@pytest.mark.parametrize("terms", [6, 7, 8])
+@pytest.mark.parametrize("machine", [AVX2, VNNI])
+def test_the_largest_values_keep_every_bit(left, right, terms, machine):
     """Two products of -32768 by itself are 2^31, which wraps, in pairs as alone."""
     fn = matrices(4, 9, terms, left, right)
-    done = simplify(pack_products(fn, AVX2))
+    done = simplify(pack_products(fn, machine))
     for a, b, c in product(ends(left), ends(right), ends("i32")):
         arguments = {
             "A": np.full((4, terms), a, ALL[left].numpy),
@@ -175,8 +242,13 @@ def ends(dtype: str) -> tuple[int, int]:
 
 
 @settings(max_examples=30, deadline=None, derandomize=True, database=None)
-@given(st.tuples(*[st.integers(2, 9)] * 3), st.tuples(*[st.sampled_from(["i8", "u8", "i16"])] * 2), st.integers(0, 99))
-def test_any_values_keep_every_bit(sizes, types, seed):
+@given(
+    st.tuples(*[st.integers(2, 9)] * 3),
+    st.tuples(*[st.sampled_from(["i8", "u8", "i16"])] * 2),
+    st.sampled_from([AVX2, VNNI]),
+    st.integers(0, 99),
+)
+def test_any_values_keep_every_bit(sizes, types, machine, seed):
     rows, columns, terms = sizes
     fn, rng = matrices(rows, columns, terms, *types), np.random.default_rng(seed)
     shapes = {"C": (rows, columns), "A": (rows, terms), "B": (terms, columns)}
@@ -186,11 +258,11 @@ def test_any_values_keep_every_bit(sizes, types, seed):
     }
     left, right = (arguments[name].astype(np.int64) for name in "AB")
     expected = (arguments["C"] + left @ right).astype(np.int32)
-    interpret(simplify(pack_products(fn, AVX2)), arguments)
+    interpret(simplify(pack_products(fn, machine)), arguments)
     np.testing.assert_array_equal(arguments["C"], expected)
 
 
-@pytest.mark.parametrize("types", [("u8", "i8"), ("i8", "i8"), ("i16", "i16")])
+@pytest.mark.parametrize("types", [("u8", "i8"), ("i8", "u8"), ("i8", "i8"), ("u8", "u8"), ("i16", "i16")])
 def test_the_kernel_in_c(types):
     """The least values meet where they are both terms of a word."""
     fn, rng = matrices(33, 50, 71, *types, kind="serial"), np.random.default_rng(0)
@@ -198,9 +270,10 @@ def test_the_kernel_in_c(types):
     b = rng.integers(*ends(types[1]), (71, 50), ALL[types[1]].numpy, endpoint=True)
     a[:9], b[:, :9] = ends(types[0])[0], ends(types[1])[0]
     expected = (7 + a.astype(np.int64) @ b).astype(np.int32)
-    for machine in (Machine(), Machine(vector_bytes=64, vector_registers=32, cores=2)):
+    wide = Machine(vector_bytes=64, vector_registers=32, cores=2)
+    for machine in (Machine(), wide, replace(wide, instructions=("vpdpbusd",)), Machine(instructions=("vpdpbusd",))):
         done = ps.optimize(fn, options=ps.Options(machine=machine))
-        assert "add_dots_i32(" in done.source.text
+        assert "add_dots_" in done.source.text
         c = np.full((33, 50), 7, np.int32)
         done(A=a, B=b, C=c)
         np.testing.assert_array_equal(c, expected)
