@@ -1,4 +1,5 @@
-"""Products of matrices of bytes beside oneDNN's, on one thread: both pack their operands in the call, and add to C.
+"""Products of matrices of bytes beside oneDNN's, on one thread: both are functions in C that pack their operands in the
+call, and add to C.
 
     python -m benchmarks.narrow --onednn lib/libdnnl.so      of the package onednn-cpu-gomp, installed anywhere
 
@@ -23,6 +24,7 @@ import numpy as np
 
 import polysched as ps
 from polysched.config.machine import machine
+from polysched.runtime.cpu import CpuProgram, load
 
 SIZES = (256, 512, 1024, 2048)
 TYPES = {"u8": (np.uint8, "unsigned char"), "s8": (np.int8, "signed char")}  # of the left factor; the right one is s8
@@ -60,7 +62,8 @@ def _times(size: int, left: str, library: ctypes.CDLL, turns: int) -> tuple[list
     a, b = (rng.integers(*_range(dtype), (size, size), dtype, endpoint=True) for dtype in (TYPES[left][0], np.int8))
     c, d = (np.zeros((size, size), np.int32) for _ in range(2))
     done = _compiled(size, TYPES[left][1])
-    calls = (lambda: done(C=c, A=a, B=b), _onednn(library, left, a, b, d))
+    pointers = [ctypes.c_void_p(each.ctypes.data) for each in (c, a, b)]
+    calls = (lambda: done.entry(*pointers), _onednn(library, left, a, b, d))
     times: tuple[list[float], list[float]] = ([], [])
     for call in calls:
         call()
@@ -78,12 +81,13 @@ def _range(dtype: type) -> tuple[int, int]:
     return int(limits.min), int(limits.max)
 
 
-def _compiled(size: int, left: str) -> ps.Compiled:
+def _compiled(size: int, left: str) -> CpuProgram:
     with tempfile.NamedTemporaryFile("w", suffix=".c") as file:
         file.write(_SOURCE.format(n=size, type=left))
         file.flush()
         (nest,) = ps.from_c(file.name)
-    return ps.optimize(nest, options=ps.Options(machine=replace(machine(), cores=1)))
+    done = ps.optimize(nest, options=ps.Options(machine=replace(machine(), cores=1)))
+    return load(done.source, nest)
 
 
 def _onednn(library: ctypes.CDLL, left: str, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> Callable[[], None]:
