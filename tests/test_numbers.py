@@ -38,7 +38,6 @@ REVIEWED = {
     "codegen/loops/narrowed_loop.py": ({60}, "limit of work, bits"),
     "codegen/loops/ranges.py": ({20_000, 4, 6, 14, 5}, "limits of work; a slice of a word"),
     "codegen/expr/rank.py": ({14}, "size of a memory"),
-    "codegen/products/packed.py": ({32}, "bytes of a vector of AVX2"),
     "codegen/products/pairs.py": ({0xFFFF, 16}, "halves of 32 bits"),
     "plan/mapped.py": ({10.0}, "seconds"),
     "operators/examples.py": ({9.0}, "points of a stencil"),

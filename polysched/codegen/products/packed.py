@@ -26,6 +26,7 @@ from polysched.codegen.products.copies import Copy
 from polysched.codegen.products.epilogue import lies_across, stored
 from polysched.codegen.products.sizes import Shares, Side, blocks, lanes_of, register_tile, shared_loop, whole_vectors
 from polysched.codegen.products.words import first_term, guard_outside, in_words, words_of
+from polysched.config.heuristics.cpu import COLUMNS_OF_L1
 from polysched.config.machine import Machine
 from polysched.ir.build import add, floordiv, mul, sub
 from polysched.ir.node import substitute, walk
@@ -175,8 +176,7 @@ class _Product:
         return (For(block, Const(0), Const(shares.count), 1, body, kind),)
 
     def all_tiles(self, block: tuple[Expr, Expr], reads: Mapping[Side, _Read], shared: str | None) -> tuple[Stmt, ...]:
-        """The tiles of a block, all of which stay in the second cache, for each tile of the other side, which stays in
-        the first."""
+        """The tiles of a block."""
         tiles: dict[Side, Var] = {"columns": Var(next(self.names)), "rows": Var(next(self.names))}
         ranges = {self.streamed: block, self.other: (Const(0), Const(self.count[self.other]))}
 
@@ -184,10 +184,21 @@ class _Product:
             return full_or_last(tiles[side], self.size[side], self.tile[side], make)
 
         body = of_size("columns", lambda wide: of_size("rows", lambda high: self.sums(high, wide, tiles, reads)))
-        for side in (self.streamed, self.other):
+        outer = self.other if shared == "tiles" else self.outer
+        for side in ("columns" if outer == "rows" else "rows", outer):
             kind = "parallel" if shared == "tiles" and side == self.other else "serial"
             body = (For(tiles[side].name, *ranges[side], 1, body, kind),)
         return body
+
+    @property
+    def outer(self) -> Side:
+        """Whose tiles stay in the first cache for all of the others: those of columns, where they fit, and the result
+        stays in the second one; else those of the side that is not in blocks, as blocks stay in the second cache."""
+        bytes_of = self.dtype.bits // 8
+        of_tile = self.tile["columns"] * self.found.terms.size * bytes_of
+        of_result = self.size["rows"] * self.size["columns"] * bytes_of
+        fits = of_tile <= COLUMNS_OF_L1 * self.machine.l1 and of_result <= self.machine.l2 // 2
+        return "columns" if fits else self.other
 
     def sums(self, high: int, columns: int, tiles: Mapping[Side, Var], reads: Mapping[Side, _Read]) -> tuple[Stmt, ...]:
         """A tile, in whole vectors, of which the first `columns` are in the result."""

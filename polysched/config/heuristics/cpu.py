@@ -47,6 +47,7 @@ WIDEST_TILE = 4  # vectors of a row of a tile: of more, gcc loads each again for
 HIGHEST_TILE = 8  # rows, each in a line of a cache that may hold no more of them at addresses far apart
 SPARE_REGISTERS = 2  # for what rows are multiplied by, and for gcc
 SUMS_UNDER_WAY = 12  # at a time: on Zen 3, 8 take as long as 12
+COLUMNS_OF_L1 = 3 / 4  # for the columns of a tile, next to rows and results that pass by
 EVEN_SHARES = 0.9  # of the threads' time that is not waiting for others
 COPIED_TERMS = 64  # at a time, of which a few lines each fit into the first cache
 DOT_SUMS = 16  # vectors of them, half of the registers

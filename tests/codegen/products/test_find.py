@@ -50,8 +50,8 @@ def conv(out: f32[3, 10], data: f32[12], w: f32[3, 3]):
                 for q8 in 0..3:
                     for q7 in 2..4:
                         q1[q2 - floordiv(q0 * 3, 2), q8, q7] = 0.0f32
-        for q10 in 0..1:
-            for q9 in floordiv(q0 * 3, 2)..floordiv((q0 + 1) * 3, 2):
+        for q9 in floordiv(q0 * 3, 2)..floordiv((q0 + 1) * 3, 2):
+            for q10 in 0..1:
                 if q9 < 2:
                     alloc q12: private f32[3, 4]
                     for q14 in 0..3 (unrolled):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from unittest.mock import patch
 
@@ -26,8 +27,8 @@ def f(C: f32[6, 8], A: f32[6, 7], B: f32[7, 8]):
         for q4 in 0..7:
             for q3 in 0..4:
                 q1[q2, q4, q3] = B[q4, q2 * 4 + q3]
-    for q6 in 0..2:
-        for q5 in 0..2:
+    for q5 in 0..2:
+        for q6 in 0..2:
             alloc q8: private f32[3, 4]
             for q10 in 0..3 (unrolled):
                 for q11 in 0..4 (vector):
@@ -39,6 +40,21 @@ def f(C: f32[6, 8], A: f32[6, 7], B: f32[7, 8]):
             for q12 in 0..3 (unrolled):
                 for q13 in 0..4 (vector):
                     C[q6 * 3 + q12, q5 * 4 + q13] = q8[q12, q13]"""
+
+
+@pytest.mark.parametrize(
+    ("l1", "l2", "outer"),
+    [
+        (160, 4096, "columns"),
+        (128, 4096, "rows"),  # 4 columns of 7 terms are 112 bytes
+        (160, 256, "rows"),  # and the result is 192
+    ],
+)
+def test_the_tiles_that_stay_in_the_first_cache(l1, l2, outer):
+    text = show(packed(nest(MATRICES, "i6 j8 k7", "C[i, j] += A[i, k] * B[k, j]"), replace(LARGE, l1=l1, l2=l2)))
+    first, second = re.findall(r"for (q5|q6) in", text)
+    assert "C[q6 * 3 + q10, q5 * 4 + q11]" in text
+    assert (first, second) == (("q5", "q6") if outer == "columns" else ("q6", "q5"))
 
 
 COPIES = {

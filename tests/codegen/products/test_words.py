@@ -54,8 +54,8 @@ def f(C: i32[3, 8], A: i8[3, 10], B: i8[10, 8]):
         for q8 in 0..5:
             for q7 in 0..8:
                 q5[q6, q8, q7] = i32(B[q8, q6 * 8 + q7]) & 65535i32 | i32(B[q8 + 5, q6 * 8 + q7]) * 65536i32
-    for q10 in 0..1:
-        for q9 in 0..1:
+    for q9 in 0..1:
+        for q10 in 0..1:
             alloc q12: private i32[3, 8]
             for q14 in 0..3 (unrolled):
                 for q15 in 0..8 (vector):
@@ -179,8 +179,8 @@ def f(C: i32[3, 8], A: i8[3, 8], B: i8[8, 8]):
                 q12[q13] = q12[q13] + dot.u8.i8(-2139062144i32, q5[q10, q11, q13])
         for q15 in 0..8 (vector):
             q9[q10, q15] = q12[q15]
-    for q17 in 0..1:
-        for q16 in 0..1:
+    for q16 in 0..1:
+        for q17 in 0..1:
             alloc q19: private i32[3, 8]
             for q21 in 0..3 (unrolled):
                 for q22 in 0..8 (vector):
