@@ -52,7 +52,7 @@ def last_before(
     """
     sources = list(sources)
     walls = [access for access in (*sources, *hiding) if access.hides]
-    on = {source.array: _Before(source.array, sources, walls, until) for source in sources}
+    on = {array: _Before(array, sources, walls, until) for array in dict.fromkeys(s.array for s in sources)}
     for access in sinks:
         if access.array in on:
             sink = _Sink(access)
