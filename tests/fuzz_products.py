@@ -31,7 +31,7 @@ from seeds import run_seeds
 
 import polysched as ps
 from benchmarks.polybench.race import find_race
-from polysched.codegen.products import copies, sizes
+from polysched.codegen.products import copies, sizes, words
 from polysched.config.machine import Machine
 from polysched.ir.build import conjunction, const
 from polysched.ir.dtypes import DType, f32, f64, i8, i16, i32, i64, u8
@@ -43,8 +43,8 @@ from polysched.transform.analysis import products
 
 MOST_UPDATES = 3000
 MACHINES = (
-    Machine(vector_bytes=16, vector_registers=8, l1=256, l2=1024, cores=2, instructions=("vpmaddwd",)),
-    Machine(vector_bytes=8, vector_registers=4, l1=64, l2=256, instructions=("vpdpbusd", "vpmaddwd")),
+    Machine(vector_bytes=16, vector_registers=8, l1=256, l2=1024, cores=2),
+    Machine(vector_bytes=8, vector_registers=4, l1=64, l2=256, instructions=("vpdpbusd",)),
     Machine(vector_bytes=32, vector_registers=16, l2=512, cores=3),
     Machine(vector_bytes=16, vector_registers=32, l1=128, l2=1 << 16, instructions=("vpdpbusd",)),
 )
@@ -52,6 +52,7 @@ THRESHOLDS = {
     products: {"FEW_ROWS": 3, "LEAST_TERMS": 2, "LEAST_UPDATES": 8, "LEAST_DOT": 4},
     copies: {"COPIED_TERMS": 4},
     sizes: {"SIMD_OPERATIONS": 0},
+    words: {"VECTOR_BYTES": 8},
 }
 
 

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+import polysched as ps
 from polysched.config import machine as module
-from polysched.config.machine import Machine, machine
+from polysched.config.machine import INSTRUCTIONS, Machine, machine
+from polysched.instructions.dots import DOTS
 
 
 def test_this_machine_is_plausible_and_asked_once():
@@ -37,6 +39,28 @@ def test_vectors_are_told_by_the_processors_features(monkeypatch, processor, cpu
     found = machine()
     machine.cache_clear()
     assert (found.vector_bytes, found.vector_registers) == expected
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"), [("avx512f avx512_vnni", True), ("avx2 avx_vnni", True), ("avx512f", False), ("", False)]
+)
+def test_whether_there_is_vnni(monkeypatch, flags, expected):
+    monkeypatch.setattr(module.platform, "machine", lambda: "x86_64")
+    monkeypatch.setattr(module, "_read", lambda path: f"flags : {flags}")
+    machine.cache_clear()
+    found = machine()
+    machine.cache_clear()
+    assert ("vpdpbusd" in found.instructions) == expected
+
+
+def test_the_instructions_that_a_machine_names():
+    assert {dot.name for dot in DOTS if dot.is_named} == {*INSTRUCTIONS}
+
+
+@pytest.mark.parametrize("instructions", ["vpdpbusd", ["vpdpbusd"], ("vpdpwssd",), None, 3])
+def test_instructions_are_a_tuple_of_names(instructions):
+    with pytest.raises(ps.InputError, match="but are a tuple of names out of 'vpdpbusd'"):
+        Machine(instructions=instructions)
 
 
 @pytest.fixture

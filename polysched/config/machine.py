@@ -19,7 +19,7 @@ from polysched.errors import InputError
 
 LINE = 64  # bytes of a line of a cache
 
-INSTRUCTIONS = ("vpdpbusd", "vpmaddwd")  # that `Machine` can name
+INSTRUCTIONS = ("vpdpbusd",)  # that `Machine` can name
 _MAY_BE_NONE = ("vector_registers", "l1", "l2", "l3")  # fields that may be zero
 
 
@@ -43,10 +43,13 @@ class Machine:
     instructions: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        unknown = [each for each in self.instructions if each not in INSTRUCTIONS]
-        if isinstance(self.instructions, str) or unknown:
-            raise InputError(f"instructions of a machine are {self.instructions!r}, but may be those of {INSTRUCTIONS}")
-        for field in fields(self)[:-1]:
+        given = self.instructions
+        if not isinstance(given, tuple) or any(each not in INSTRUCTIONS for each in given):
+            names = ", ".join(map(repr, INSTRUCTIONS))
+            raise InputError(f"instructions of a machine are {given!r}, but are a tuple of names out of {names}")
+        for field in fields(self):
+            if field.name == "instructions":
+                continue
             value = getattr(self, field.name)
             least = 0 if field.name in _MAY_BE_NONE else 1
             if isinstance(value, bool) or not isinstance(value, int) or value < least:

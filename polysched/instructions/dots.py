@@ -21,7 +21,7 @@ class Dot:
     function: str
     first: DType
     second: DType
-    vector_bytes: int | None  # the narrowest vectors with which all processors have it; None: `Machine` names it
+    is_named: bool = False  # are there processors with such vectors that lack it, so that `Machine` has to name it?
 
     @property
     def terms(self) -> int:
@@ -29,7 +29,8 @@ class Dot:
         return 32 // self.first.bits
 
 
-VPDPBUSD = Dot(name="vpdpbusd", function=DOT_BYTES, first=u8, second=i8, vector_bytes=None)  # VNNI
-VPMADDWD = Dot(name="vpmaddwd", function=DOT_HALVES, first=i16, second=i16, vector_bytes=32)  # AVX2; then an addition
+VPDPBUSD = Dot(name="vpdpbusd", function=DOT_BYTES, first=u8, second=i8, is_named=True)  # VNNI
+VPMADDWD = Dot(name="vpmaddwd", function=DOT_HALVES, first=i16, second=i16)  # AVX2; then an addition
 
 DOTS = (VPDPBUSD, VPMADDWD)  # the best one first
+VECTOR_BYTES = 32  # of the narrowest vectors that have them

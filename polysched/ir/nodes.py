@@ -40,7 +40,7 @@ MMA = "mma."  # Store(c, i, Call("mma...", (a, b), impure)): fragments begin at 
 LDMATRIX = "ldmatrix", "ldmatrix.trans"  # Store(a, i, Call(LDMATRIX, (row,), impure)): fragments of shared rows
 ALIGNED = "is_aligned"  # Call(ALIGNED, (element, bytes)): is its address a multiple of so many bytes?
 DOT_HALVES = "dot.i16"  # Call(DOT_HALVES, (a, b)): of two i32, the products of both halves, signed, added
-DOT_BYTES = "dot.u8.i8"  # Call(DOT_BYTES, (a, b)): of two i32, those of all bytes, a's unsigned and b's signed, added
+DOT_BYTES = "dot.u8.i8"  # Call(DOT_BYTES, (a, b)): the same of their four bytes, a's unsigned, b's signed
 DIVISIONS = frozenset({"floordiv", "floormod", "truncdiv", "truncmod"})
 ARITHMETIC = frozenset({"+", "-", "*", "/", "min", "max", "&", "|", "^", "<<", ">>"}) | DIVISIONS
 

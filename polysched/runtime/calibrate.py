@@ -36,8 +36,8 @@ def calibrate(machine: Machine) -> Machine:
     """The machine with the rates that are measured now, and kept; ToolchainError without a C compiler."""
     library = ctypes.CDLL(str(compile_shared(_TEXT.read_text(), "rates", flags=("-O3", "-march=native"))))
     rates = dict(zip(_RATES, _measured(library, machine), strict=True))
-    whole: dict[str, Any] = {name: max(1, round(rate)) for name, rate in rates.items()}
-    found = replace(machine, **whole)
+    rounded: dict[str, Any] = {name: max(1, round(rate)) for name, rate in rates.items()}
+    found = replace(machine, **rounded)
     remember(_what(machine), ".json", json.dumps({name: getattr(found, name) for name in _RATES}).encode())
     return found
 
@@ -50,7 +50,7 @@ def calibrated(machine: Machine) -> Machine:
 
 
 def _what(machine: Machine) -> tuple[str, ...]:
-    alike: dict[str, Any] = dict.fromkeys(("cores", *_RATES), 1)
+    alike: dict[str, Any] = {**dict.fromkeys(("cores", *_RATES), 1), "instructions": ()}
     return "rates", processor(), repr(replace(machine, **alike))
 
 

@@ -107,8 +107,11 @@ def test_rows_of_any_length_are_what_the_interpreter_makes_of_them(count, of):
         np.testing.assert_array_equal(changed["S"], expected["S"])
 
 
+NATIVE = ("", "-masm=intel", "-mno-avx512vnni", "-mno-avx512f", "-mno-avx512f -mno-avxvnni -masm=intel")
+
+
 @gcc
-@pytest.mark.parametrize("flags", ["-O2", "-march=native", "-march=native -masm=intel", "-march=native -mno-avx512f"])
+@pytest.mark.parametrize("flags", ["-O2", *(f"-march=native {flags}" for flags in NATIVE)])
 @pytest.mark.parametrize("of", KINDS)
 def test_in_a_block_of_the_user_s(flags, of):
     """With its own types, no function before it, and names that the operands have, too."""

@@ -43,8 +43,8 @@ def packed(found: SumOfProducts, names: Iterator[str], extents: Extents, machine
 
 @dataclass(frozen=True)
 class _Read:
-    """How tiles read a factor: from a copy, which begins with the tile `first`, or as it is; and where it is by how
-    much the sums of each column are too large."""
+    """How tiles read a factor: from a copy, which begins with the tile `first`, or as it is. `excess` says by how much
+    the sums of each column are too large."""
 
     copy: Copy | None
     first: Expr
@@ -128,12 +128,12 @@ class _Product:
         excess = Array(next(self.names), self.dtype, (Const(count), Const(copy.width)), "private")
         tile, kind = Var(next(self.names)), "parallel" if shared else "serial"
         body = full_or_last(
-            tile, self.size[side], copy.width, lambda size: self.exceeding(copy, excess, sub(tile, tiles[0]), size)
+            tile, self.size[side], copy.width, lambda size: self.excess(copy, excess, sub(tile, tiles[0]), size)
         )
         return (*filled, Alloc(excess), For(tile.name, *tiles, 1, body, kind)), replace(read, excess=excess)
 
-    def exceeding(self, copy: Copy, excess: Array, tile: Expr, size: int) -> tuple[Stmt, ...]:
-        """The sums over columns of this tile of what is added to the terms of rows."""
+    def excess(self, copy: Copy, excess: Array, tile: Expr, size: int) -> tuple[Stmt, ...]:
+        """What the shift of rows adds to the sums of each column of this tile."""
         assert self.words is not None
         words, k = self.words, Var(next(self.names))
         sums = Array(next(self.names), self.dtype, (Const(whole_vectors(size, self.lanes)),), "private")
@@ -146,7 +146,7 @@ class _Product:
             return Load(sums.name, (j,), self.dtype)
 
         def more(j: Expr) -> Expr:
-            return add(here(j), words.product(words.excess, Load(copy.array.name, copy.index(tile, j, k), self.dtype)))
+            return add(here(j), words.product(words.shifts, Load(copy.array.name, copy.index(tile, j, k), self.dtype)))
 
         terms = For(k.name, Const(0), Const(self.found.terms.size), 1, (each(sums, more),))
         return Alloc(sums), each(sums, lambda j: Const(0, self.dtype)), terms, each(excess, here, tile)
@@ -238,7 +238,7 @@ class _Product:
             return For(j, Const(0), Const(columns), 1, (column,))
 
         def less(value: Callable[[Expr, Expr], Expr]) -> Callable[[Expr, Expr], Expr]:
-            """The value, without what terms are larger by that are stored shifted."""
+            """The value less the excess of its column."""
             excess, first = reads["columns"].excess, reads["columns"].first
             if excess is None:
                 return value

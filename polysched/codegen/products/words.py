@@ -14,10 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from math import inf
 
 from polysched.config.machine import Machine
-from polysched.instructions.dots import DOTS, Dot
+from polysched.instructions.dots import DOTS, VECTOR_BYTES, Dot
 from polysched.ir.build import add, binary, const, mul
 from polysched.ir.dtypes import DType, i32
 from polysched.ir.integers.intervals import Interval, holds, interval, whole
@@ -51,14 +50,14 @@ class Words:
         return Call(self.dot.function, (row, column) if self.row_first else (column, row), i32)
 
     @property
-    def excess(self) -> Expr:
-        """The word of a row that adds to a column's sum what the shift adds."""
+    def shifts(self) -> Expr:
+        """The word that has the shift for each term."""
         return simplify(_joined([const(self.shift, i32)] * self.dot.terms, self.bits))
 
 
 def words_of(found: SumOfProducts, machine: Machine) -> Words | None:
     """By which instruction of the machine's the sums are made; None if there is none, or its parts are too narrow."""
-    if found.row.dtype != i32 or found.column.dtype != i32:
+    if machine.vector_bytes < VECTOR_BYTES or found.row.dtype != i32 or found.column.dtype != i32:
         return None
     row, column = _range(found.row), _range(found.column)
 
@@ -66,7 +65,7 @@ def words_of(found: SumOfProducts, machine: Machine) -> Words | None:
         own, other = words.types
         return holds(own, (row[0] + words.shift, row[1] + words.shift)) and holds(other, column)
 
-    own = (dot for dot in DOTS if dot.name in machine.instructions or machine.vector_bytes >= (dot.vector_bytes or inf))
+    own = (dot for dot in DOTS if not dot.is_named or dot.name in machine.instructions)
     return next((words for dot in own for words in _ways(dot) if fits(words)), None)
 
 
@@ -79,10 +78,10 @@ def _ways(dot: Dot) -> Iterator[Words]:
 
 
 def in_words(found: SumOfProducts, words: Words) -> SumOfProducts:
-    """The same sums, with words of terms as factors: a loop over terms is shorter by as much as a word holds, one that
-    leaves no part empty if there is."""
+    """The same sums, with words of terms as factors: a loop over terms is shorter by as much as a word holds, the one
+    of which fewest parts stay empty, the longest of these."""
     count = words.dot.terms
-    name, extent = max(found.terms.extents.items(), key=lambda loop: (loop[1] % count == 0, loop[1]))
+    name, extent = min(found.terms.extents.items(), key=lambda loop: (-(-loop[1] // count) * count / loop[1], -loop[1]))
     words_long = -(-extent // count)
 
     def word(factor: Expr, shift: int) -> Expr:

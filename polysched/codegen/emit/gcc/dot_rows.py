@@ -72,41 +72,66 @@ def _start(place: Expr, var: str) -> Expr | None:
     return None if var in names_in(start) else start
 
 
-LOCALS = ("sums", "a", "b", "count", "j", "vector", "all", "dots")  # the names in the lines below
+# The names in the lines below.
+LOCALS = ("sums", "a", "b", "count", "j", "vector", "halves", "all", "dots", "odd")
+
+_ADDED, _HALVES, _BYTES = "added to the sums", "halves", "bytes as halves"
+_IN_VECTORS = {
+    _ADDED: """\
+    $vector $dots = *($vector *)($sums + $j);
+    __asm__("$opcode {%2, %1, %0|%0, %1, %2}" /* AT&T's order, and Intel's */
+            : "+$letter"($dots) : "$letter"($left), "$letter"($right));
+    *($vector *)($sums + $j) = $dots;""",
+    _HALVES: """\
+    $vector $dots;
+    __asm__("$opcode {%2, %1, %0|%0, %1, %2}" : "=$letter"($dots) : "$letter"($left), "$letter"($right));
+    *($vector *)($sums + $j) += $dots;""",
+    _BYTES: """\
+    typedef short $halves __attribute__((__vector_size__($size)));
+    $vector $dots, $odd;
+    __asm__("$opcode {%2, %1, %0|%0, %1, %2}"
+            : "=$letter"($dots) : "$letter"($left & 0xff00ffu), "$letter"(($halves)($right << 8) >> 8));
+    __asm__("$opcode {%2, %1, %0|%0, %1, %2}"
+            : "=$letter"($odd) : "$letter"($left >> 8 & 0xff00ffu), "$letter"(($halves)$right >> 8));
+    *($vector *)($sums + $j) += $dots + $odd;""",
+}
 
 
 @dataclass(frozen=True)
 class _Instruction:
     condition: str  # of the preprocessor
-    size: int  # of its vectors, in bytes
-    letter: str  # of their registers
+    how: str
     opcode: str
-    adds: bool = True  # does it add to the sums?
+    letter: str = "v"  # of its registers
+
+    @property
+    def size(self) -> int:
+        """Of its vectors, in bytes."""
+        return 64 if self.condition in (_VNNI, _BW) else 32
 
 
-_INSTRUCTIONS = {
-    DOT_HALVES: (
-        _Instruction("defined(__AVX512VNNI__)", 64, "v", "vpdpwssd"),
-        _Instruction("defined(__AVX512BW__)", 64, "v", "vpmaddwd", adds=False),
-        _Instruction("defined(__AVX2__)", 32, "x", "vpmaddwd", adds=False),
-    ),
-    DOT_BYTES: (
-        _Instruction("defined(__AVX512VNNI__)", 64, "v", "vpdpbusd"),
-        _Instruction("defined(__AVX512VNNI__) && defined(__AVX512VL__)", 32, "v", "vpdpbusd"),
-        _Instruction("defined(__AVXVNNI__)", 32, "x", "%{vex%} vpdpbusd"),
-    ),
-}
-_IN_VECTORS = """\
-#if $condition
+_VNNI, _BW, _AVX2 = "defined(__AVX512VNNI__)", "defined(__AVX512BW__)", "defined(__AVX2__)"
+_NARROW, _VEX = "defined(__AVX512VNNI__) && defined(__AVX512VL__)", "defined(__AVXVNNI__)"
+
+
+def _instructions(adding: str, how: str) -> tuple[tuple[_Instruction, ...], ...]:
+    """For vectors of 64 bytes, and for those of 32, of which a processor takes the first that it has."""
+    return (
+        (_Instruction(_VNNI, _ADDED, adding), _Instruction(_BW, how, "vpmaddwd")),
+        (
+            _Instruction(_NARROW, _ADDED, adding),
+            _Instruction(_VEX, _ADDED, f"%{{vex%}} {adding}", "x"),
+            _Instruction(_AVX2, how, "vpmaddwd", "x"),
+        ),
+    )
+
+
+_INSTRUCTIONS = {DOT_HALVES: _instructions("vpdpwssd", _HALVES), DOT_BYTES: _instructions("vpdpbusd", _BYTES)}
+_LOOP = """\
 for (; $j + $lanes <= $count; $j += $lanes) {
     typedef $U $vector __attribute__((__vector_size__($size), __aligned__(4), __may_alias__));
     const $vector $all = ($vector){0} + ($U)$a;
-    $vector $dots$begin;
-    __asm__("$opcode {%2, %1, %0|%0, %1, %2}" /* AT&T's order, and Intel's */
-            : "$out$letter"($dots) : "$letter"($left), "$letter"($right));
-    *($vector *)($sums + $j) $stored $dots;
-}
-#endif"""
+"""
 _ONE_BY_ONE = """\
 for (; $j < $count; $j++)
     $sums[$j] = ($T)(($U)$sums[$j] + ($U)$dot($operands));"""
@@ -121,12 +146,13 @@ def added_dots(helper: str, unsigned: str, signed: str, dot: str, names: Mapping
     left, right = vectors if is_first else vectors[::-1]
     inputs = {"left": left, "right": right, "operands": ", ".join(operands if is_first else operands[::-1])}
     spelled = {**names, **inputs, "U": unsigned, "T": signed, "dot": dot}
-    sums = Template(" = *($vector *)($sums + $j)").substitute(names)
     lines = [f"{signed} {names['j']} = 0;"]
-    for each in _INSTRUCTIONS[fn]:
-        how = {"begin": sums, "out": "+", "stored": "="} if each.adds else {"begin": "", "out": "=", "stored": "+="}
-        own = {"condition": each.condition, "size": each.size, "letter": each.letter, "opcode": each.opcode}
-        lines += Template(_IN_VECTORS).substitute(spelled, **how, **own, lanes=each.size // 4).splitlines()
+    for alternatives in _INSTRUCTIONS[fn]:
+        for word, each in zip(("if", "elif", "elif"), alternatives, strict=False):
+            own = {"opcode": each.opcode, "letter": each.letter, "size": each.size, "lanes": each.size // 4}
+            text = Template(_LOOP + _IN_VECTORS[each.how]).substitute(spelled, **own)
+            lines += [f"#{word} {each.condition}", *text.splitlines(), "}"]
+        lines.append("#endif")
     return [*lines, *Template(_ONE_BY_ONE).substitute(spelled).splitlines()]
 
 
