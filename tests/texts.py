@@ -47,6 +47,7 @@ OPTIONS = Options(
 REORDERED = replace(OPTIONS, reorder_reductions=True)
 IN_TILES = replace(OPTIONS, tile_sizes=(8, 32))
 CUT = replace(OPTIONS, tensor="fast")
+VNNI = replace(OPTIONS, machine=replace(OPTIONS.machine, instructions=("vpdpbusd",)))
 NESTS = ("product_f16", "product_f64", "product_i8", "conv2d_f16")
 BY_HAND: dict[str, tuple[Target, ps.Nest, Callable[[ps.Schedule], ps.Schedule]]] = {
     "stencil, skewed": ("c", stencil, lambda s: s.skew("j", by="i").tile("i", "j", sizes=(16, 32))),
@@ -72,6 +73,7 @@ def subjects() -> Iterator[str]:
     yield from (f"{kernel}, c, in tiles" for kernel in KERNELS)
     yield from (f"{name}, cuda, nest" for name in NESTS)
     yield "product_f32, cuda, cut"
+    yield from (f"{op}, c, with vnni" for op in ("conv2d_int8", "group_conv2d_int8"))
     yield from (f"{name}, {target}, by hand" for name, (target, _, _) in BY_HAND.items())
 
 
@@ -90,11 +92,11 @@ def _compiled(name: str, target: Target, kind: str, again: bool) -> str:
         schedule = edits(ps.Schedule(nest, options=OPTIONS))
         done = ps.optimize(schedule.nest, target, schedule=schedule)
     else:
-        if kind == "operator":
+        if kind in ("operator", "with vnni"):
             nest = _first_cases()[name]
         else:
             nest = KERNELS[name].nest if name in KERNELS else getattr(nests, name)
-        options = {"reordered": REORDERED, "in tiles": IN_TILES, "cut": CUT}.get(kind, OPTIONS)
+        options = {"reordered": REORDERED, "in tiles": IN_TILES, "cut": CUT, "with vnni": VNNI}.get(kind, OPTIONS)
         done = ps.optimize(nest, target, options=options)
     if again:
         done = _given_back(done, target)
