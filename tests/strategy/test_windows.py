@@ -17,7 +17,9 @@ from polysched.plan.mapped import IN_WINDOWS
 from polysched.plan.plan import planned_by_hand
 from polysched.schedule import automatic
 
-TWO_CORES = ps.Options(machine=ps.Machine(cores=2))
+TWO_CORES = ps.Options(  # with time enough beside other work
+    machine=ps.Machine(cores=2), dependence_seconds=100, solve_seconds=100, lower_seconds=100, edit_seconds=100
+)
 
 
 def blur(rows="n", columns="m", dtype=ps.f32, made=lambda value: value):
