@@ -84,7 +84,8 @@ H100 = Gpu(arch="sm_90", multiprocessors=132)  # with SXM; 114 on a PCIe card
 @cache
 def machine() -> Machine:
     """This machine; the defaults where the system does not tell."""
-    vector_bytes, vector_registers = _vectors()
+    features = _read("/proc/cpuinfo").split()
+    vector_bytes, vector_registers = _vectors(features)
     return Machine(
         vector_bytes=vector_bytes,
         vector_registers=vector_registers,
@@ -92,22 +93,17 @@ def machine() -> Machine:
         l2=_cache(2, Machine.l2),
         l3=_cache(3, Machine.l3),
         cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
-        instructions=("vpdpbusd",) if {"avx512_vnni", "avx_vnni"} & {*_features()} else (),
+        instructions=("vpdpbusd",) if {"avx512_vnni", "avx_vnni"} & {*features} else (),
     )
 
 
-def _vectors() -> tuple[int, int]:
+def _vectors(features: list[str]) -> tuple[int, int]:
     """Bytes of a vector register, and how many there are."""
     if platform.machine() in ("aarch64", "arm64"):
         return 16, 32
-    features = _features()
     if "avx512f" in features:
         return 64, 32
     return (32, 16) if "avx2" in features or not features else (16, 16)
-
-
-def _features() -> list[str]:
-    return _read("/proc/cpuinfo").split()
 
 
 def _cache(level: int, default: int) -> int:

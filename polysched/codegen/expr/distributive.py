@@ -48,10 +48,10 @@ def _collected(terms: list[Term], scope: Scope, rank: int) -> list[Term]:
             found.setdefault(factor, []).append((is_subtracted, times))
     collected: list[Term] = []
     for factor, multiples in found.items():
-        minus, times = multiples[0] if len(multiples) == 1 else (False, sum_of(multiples, scope))
         if factor is None:
-            collected += (term for minus, times in multiples for term in terms_of(times, minus))
+            collected += (part for minus, term in multiples for part in terms_of(term, minus))
         else:
+            minus, times = multiples[0] if len(multiples) == 1 else (False, sum_of(multiples, scope))
             collected.append((minus, _product([factor, times], scope)))
     return collected
 

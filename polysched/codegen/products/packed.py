@@ -66,9 +66,10 @@ class _Product:
     def __init__(self, found: SumOfProducts, names: Iterator[str], extents: Extents, machine: Machine):
         self.dtype = found.row.dtype
         self.lanes = lanes_of(self.dtype, machine)
-        words = words_of(found, machine)
-        found = found.turned() if _turns(found, self.lanes, words.dot.terms if words else 1) else found
         self.words = words_of(found, machine)
+        if _turns(found, self.lanes, self.words.dot.terms if self.words else 1):
+            found = found.turned()
+            self.words = words_of(found, machine)
         found = in_words(found, self.words) if self.words else found
         self.found, self.names, self.extents, self.machine = found, names, extents, machine
         tile = register_tile(found.rows.size, found.columns.size, self.lanes, machine.vector_registers)

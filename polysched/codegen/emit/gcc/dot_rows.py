@@ -7,7 +7,8 @@ find it in plain C.
                                             ->      add_dots_i32(&q8[i * 48], q3[k], &q1[k * 48], 48);
 
 vpmaddwd multiplies i16 and adds neighbours in i32, where the sum of two products wraps as ours does; vpdpwssd adds them
-to the sum, too, and vpdpbusd the products of four bytes. A processor that does not have them runs plain C.
+to the sum, too, and vpdpbusd the products of four bytes, which vpmaddwd multiplies in two steps without it. A processor
+that has none of them runs plain C.
 """
 
 from __future__ import annotations
@@ -104,26 +105,20 @@ class _Instruction:
     opcode: str
     letter: str = "v"  # of its registers
 
-    @property
-    def size(self) -> int:
-        """Of its vectors, in bytes."""
-        return 64 if self.condition in (_VNNI, _BW) else 32
 
-
-_VNNI, _BW, _AVX2 = "defined(__AVX512VNNI__)", "defined(__AVX512BW__)", "defined(__AVX2__)"
-_NARROW, _VEX = "defined(__AVX512VNNI__) && defined(__AVX512VL__)", "defined(__AVXVNNI__)"
-
-
-def _instructions(adding: str, how: str) -> tuple[tuple[_Instruction, ...], ...]:
-    """For vectors of 64 bytes, and for those of 32, of which a processor takes the first that it has."""
-    return (
-        (_Instruction(_VNNI, _ADDED, adding), _Instruction(_BW, how, "vpmaddwd")),
-        (
-            _Instruction(_NARROW, _ADDED, adding),
-            _Instruction(_VEX, _ADDED, f"%{{vex%}} {adding}", "x"),
-            _Instruction(_AVX2, how, "vpmaddwd", "x"),
+def _instructions(adding: str, how: str) -> dict[int, tuple[_Instruction, ...]]:
+    """By the bytes of their vectors, those of which a processor takes the first that it has."""
+    return {
+        64: (
+            _Instruction("defined(__AVX512VNNI__)", _ADDED, adding),
+            _Instruction("defined(__AVX512BW__)", how, "vpmaddwd"),
         ),
-    )
+        32: (
+            _Instruction("defined(__AVX512VNNI__) && defined(__AVX512VL__)", _ADDED, adding),
+            _Instruction("defined(__AVXVNNI__)", _ADDED, f"%{{vex%}} {adding}", "x"),
+            _Instruction("defined(__AVX2__)", how, "vpmaddwd", "x"),
+        ),
+    }
 
 
 _INSTRUCTIONS = {DOT_HALVES: _instructions("vpdpwssd", _HALVES), DOT_BYTES: _instructions("vpdpbusd", _BYTES)}
@@ -147,9 +142,9 @@ def added_dots(helper: str, unsigned: str, signed: str, dot: str, names: Mapping
     inputs = {"left": left, "right": right, "operands": ", ".join(operands if is_first else operands[::-1])}
     spelled = {**names, **inputs, "U": unsigned, "T": signed, "dot": dot}
     lines = [f"{signed} {names['j']} = 0;"]
-    for alternatives in _INSTRUCTIONS[fn]:
+    for size, alternatives in _INSTRUCTIONS[fn].items():
         for word, each in zip(("if", "elif", "elif"), alternatives, strict=False):
-            own = {"opcode": each.opcode, "letter": each.letter, "size": each.size, "lanes": each.size // 4}
+            own = {"opcode": each.opcode, "letter": each.letter, "size": size, "lanes": size // 4}
             text = Template(_LOOP + _IN_VECTORS[each.how]).substitute(spelled, **own)
             lines += [f"#{word} {each.condition}", *text.splitlines(), "}"]
         lines.append("#endif")
