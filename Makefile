@@ -1,5 +1,6 @@
 # make demo: the main job on real nests. make test: lint, types and the tests that protect a change.
-# make test-all: the long tests, which CI runs too. All make .venv and install what they need first.
+# make test-all: the long tests, which CI runs too. make docs: the site, in build/docs. All make .venv and install what
+# they need first.
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -8,7 +9,7 @@ PYTEST := $(BIN)/python -m pytest -q -rs -n logical --dist worksteal
 # Tests start many processes, which would compile every module anew.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test lint types quick test-all clean
+.PHONY: demo test lint types quick test-all docs clean
 
 demo test lint types quick test-all: .venv/installed
 
@@ -29,6 +30,15 @@ quick:
 
 test-all:
 	$(PYTEST) -m slow
+
+# What it warns of, as of a link that leads nowhere, fails it.
+docs: .venv/docs
+	$(BIN)/python -m sphinx -q -W --keep-going -d build/doctrees docs build/docs
+	@echo build/docs/index.html
+
+.venv/docs: .venv/installed
+	$(BIN)/python -m pip install --quiet --editable ".[docs]"
+	touch $@
 
 .venv/installed: setup.cfg pyproject.toml
 	$(PYTHON) -m venv .venv

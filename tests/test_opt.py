@@ -26,7 +26,7 @@ from tests.frontend.c_programs import Programs
 from tests.frontend.test_c_programs import FUNCTIONS, text_of
 from tests.opencl import loader
 
-README = Path(__file__).parents[1] / "README.md"
+COMMAND_LINE = Path(__file__).parents[1] / "docs" / "command_line.md"
 KERNELS = Path(__file__).parent / "c" / "kernels.c"  # prints what its regions compute
 COPY = b"""\
 void copy(int n, double *to, const double *from)
@@ -272,7 +272,7 @@ def test_where_opencl_fails_the_regions_run_as_they_were(for_opencl):
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="needs nvcc")
 def test_kernels_are_built_and_linked_as_the_readme_says(for_cuda):
     """With this machine's folder of CUDA; where there is no device, the regions run as they were."""
-    (lines,) = re.findall(r"^```\n(nvcc [^`]*)```$", README.read_text(), re.MULTILINE)
+    (lines,) = re.findall(r"^```\n(nvcc [^`]*)```$", COMMAND_LINE.read_text(), re.MULTILINE)
     said = subprocess.run(["nvcc", "--dryrun", "-c", "x.cu"], capture_output=True, text=True).stderr
     (libraries,) = re.findall(r'LIBRARIES=.*"-L([^"]*/lib(?:64)?)"', said)
     lines = lines.replace("OUT", "kernels.opt").replace("/usr/local/cuda/lib64", libraries)

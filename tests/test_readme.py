@@ -1,4 +1,4 @@
-"""The README's example prints what it says, and its table holds every option with its default."""
+"""The README's example prints what it says; the table of options holds every one with its default."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import pytest
 
 from polysched.config.options import Options
 
-README = Path(__file__).parents[1].joinpath("README.md").read_text()
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text()
 
 
 def test_the_example_prints_the_output_below_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -24,6 +25,11 @@ def test_the_example_prints_the_output_below_it(tmp_path: Path, capsys: pytest.C
 
 
 def test_the_table_of_options_is_complete() -> None:
-    rows = dict(re.findall(r"^\| `(\w+)` \| `?(.+?)`? \|", README, re.MULTILINE))
+    table = (ROOT / "docs" / "options.md").read_text()
+    rows = dict(re.findall(r"^\| `(\w+)` \| `?(.+?)`? \|", table, re.MULTILINE))
     defaults = {f.name: repr(f.default).replace("'", '"') for f in fields(Options) if f.default is not MISSING}
     assert rows == defaults | {"machine": "this machine", "gpu": "a large one"}
+
+
+def test_the_readme_is_short() -> None:
+    assert len(README.splitlines()) <= 150

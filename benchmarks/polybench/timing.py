@@ -115,7 +115,7 @@ def print_machine(dataset: str, options: ps.Options) -> None:
     """The processor, the compiler, and which options are not the defaults."""
     own = {field.name: getattr(options, field.name) for field in fields(options)}
     changed = ", ".join(f"{name}={value}" for name, value in own.items() if value != getattr(ps.Options(), name))
-    print(f"{_processor()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; {find_compiler().version}")
+    print(f"{processor()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; {find_compiler().version}")
     print(f"{dataset}; options: {changed or 'defaults'}")
 
 
@@ -149,7 +149,7 @@ def _print_means(title: str, rows: Sequence[Row], threads: Sequence[int]) -> Non
         print(f"geometric mean, {title} ({len(rows)} kernels): {texts}")
 
 
-def _processor() -> str:
+def processor() -> str:
     try:
         with open("/proc/cpuinfo") as lines:
             return next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))

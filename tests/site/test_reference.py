@@ -1,0 +1,47 @@
+"""The reference has every public name, with an example that runs; docstrings come out as they are meant."""
+
+from __future__ import annotations
+
+import doctest
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+import polysched as ps
+
+DOCS = Path(__file__).parents[2] / "docs"
+sys.path.insert(0, str(DOCS))
+from site_parts.docstrings import restructured  # noqa: E402
+
+PAGES = [page.read_text() for page in (DOCS / "reference").glob("*.md")]
+
+
+@pytest.mark.parametrize("name", [name for name in ps.__all__ if name != "__version__"])
+def test_a_public_name_has_its_entry_and_an_example(name: str) -> None:
+    (page,) = [text for text in PAGES if re.search(rf"^\.\. auto\w+:: {name}(\(\))?$", text, re.MULTILINE)]
+    examples = "".join(example.source for example in doctest.DocTestParser().get_examples(page))
+    assert re.search(rf"\b{name}\b", examples)
+
+
+def test_a_name_that_is_not_public_has_none() -> None:
+    names = re.findall(r"^\.\. auto(?:function|class|exception|data):: (\w+)", "\n".join(PAGES), re.MULTILINE)
+    assert sorted(names) == sorted(set(ps.__all__) - {"__version__"})
+
+
+def test_code_and_pictures_of_a_docstring_are_marked() -> None:
+    lines = ["Blocks of `size` iterations, *all*.", "", "    for i:   ->   for i_o:", "", "    S", "", "See a_b|c."]
+    assert restructured(lines) == [
+        r"Blocks of ``size`` iterations, \*all\*.",
+        "",
+        "::",
+        "",
+        "       for i:   ->   for i_o:",
+        "   ",
+        "       S",
+        "   ",
+        "",
+        r"See a\_b\|c.",
+        "",
+    ]
