@@ -119,6 +119,22 @@ def test_a_sum_of_250_terms_is_no_deep_recursion():
     done.verify(n=3)
 
 
+def test_so_is_one_of_a_c_file(tmp_path):
+    file = tmp_path / "long.c"
+    terms = " + ".join(f"b[i] * {k}.5" for k in range(250))
+    file.write_text(f"""void f(int n, double a[n], double b[n])
+    {{
+    #pragma scop
+        for (int i = 0; i < n; i++)
+            a[i] = {terms};
+    #pragma endscop
+    }}""")
+    (nest,) = ps.from_c(file)
+    done = ps.optimize(nest)
+    assert done.fallbacks == {}
+    done.verify(n=3)
+
+
 def test_what_is_too_deep_even_so_is_refused(monkeypatch):
     function = parse_nest(long_sum(250), "f.py")
     monkeypatch.setattr("polysched.support.entry._FRAMES", 0)
