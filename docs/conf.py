@@ -19,6 +19,7 @@ from polysched import __version__  # noqa: E402
 
 project = "polysched"
 author = "the authors of polysched"
+copyright = "the authors of polysched"
 release = __version__
 
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.viewcode", "sphinx_copybutton"]

@@ -7,8 +7,10 @@ import re
 from dataclasses import MISSING, fields
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import polysched as ps
 from polysched.config.options import Options
 
 ROOT = Path(__file__).parents[1]
@@ -22,6 +24,15 @@ def test_the_example_prints_the_output_below_it(tmp_path: Path, capsys: pytest.C
     exec(compile(code, str(file), "exec"), {})
     printed = capsys.readouterr().out
     assert doctest.OutputChecker().check_output(output, printed, doctest.ELLIPSIS), printed
+
+
+def test_the_operator_computes_what_numpy_does(tmp_path: Path) -> None:
+    code = re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)[1]
+    file = tmp_path / "distances.py"
+    file.write_text(code)
+    names = {"np": np, "ps": ps}
+    exec(compile(code, str(file), "exec"), names)
+    assert np.allclose(names["out"], names["distances"](names["x"], names["y"]))
 
 
 def test_the_table_of_options_is_complete() -> None:
