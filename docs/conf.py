@@ -6,15 +6,13 @@ fail on links that lead nowhere. Pages are Markdown, and tests run what they sho
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE), str(HERE.parent)]
+sys.path.insert(0, str(HERE.parent))
 
-from site_parts import docstrings, gallery, results  # noqa: E402
-
+from docs.site_parts import docstrings, gallery, results  # noqa: E402
 from polysched import __version__  # noqa: E402
 
 project = "polysched"
@@ -36,7 +34,6 @@ nb_merge_streams = True
 nb_execution_mode = "force"
 nb_execution_timeout = 120
 nb_execution_raise_on_error = True
-os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(HERE.parent), os.environ.get("PYTHONPATH")]))
 
 autodoc_typehints = "signature"
 maximum_signature_line_length = 100

@@ -14,10 +14,10 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 import polysched as ps
+from docs.site_parts.gallery_nests import EXHIBITS, Exhibit
 from polysched.plot.draw import plot
 from polysched.plot.figure import INK
 from polysched.plot.svg import inline_svg
-from site_parts.gallery_nests import EXHIBITS, Exhibit
 
 TIMES = Path(__file__).with_name("gallery_times.json")
 GRAY = "#7d8590"  # to be seen on white and on black

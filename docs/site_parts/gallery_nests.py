@@ -27,6 +27,7 @@ class Exhibit:
     timed: Mapping[str, int]
     drawn: Drawn = Drawn()
     reorder_reductions: bool = False
+    dominant: tuple[str, ...] = ()  # matrices that get a large diagonal
 
     @property
     def name(self) -> str:
@@ -179,6 +180,7 @@ EXHIBITS = (
         "Tiles of a domain that shrinks with `k`, in wavefronts; most of its work runs in blocks like those of gemm.",
         {"n": 1000},
         Drawn({"n": 7}, (3, 3, 3), ("S1",)),
+        dominant=("a",),
     ),
     Exhibit(
         floyd_warshall,

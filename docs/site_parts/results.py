@@ -9,10 +9,10 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from site_parts import results_plots
-from site_parts.results_plots import Ratio
-from site_parts.results_ratios import judge
-from site_parts.results_tables import Table, read
+from docs.site_parts import results_plots
+from docs.site_parts.results_plots import Ratio
+from docs.site_parts.results_ratios import judge
+from docs.site_parts.results_tables import Table, read
 
 SOURCE = Path(__file__).parents[2] / "benchmarks" / "RESULTS.md"
 BLOCK = re.compile(r"^```\n(?P<printed>.*?)\n```$|(?P<piped>(?:^\|[^\n]*\n?)+)|^(?P<heading>#+ [^\n]*)$", re.M | re.S)

@@ -15,8 +15,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
-from site_parts.results_ratios import OURS, RIVAL_ROW, compares, kind, variants
-from site_parts.results_tables import Table
+from docs.site_parts.results_ratios import OURS, RIVAL_ROW, compares, kind, variants
+from docs.site_parts.results_tables import Table
 
 INK, WIN, LOSS, PLAIN = "#567891", "#2f7fc1", "#e0620d", "#8b8f96"
 INKS = {"light": "#2b2f33", "dark": "#d3d6da"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import permutations
 
-from site_parts.results_tables import Column, Table
+from docs.site_parts.results_tables import Column, Table
 
 OURS = r"(?:^|: |, )(ours|after|now|with( them)?|all|full|stage|in windows(: \w+)?)(, \d| \(\d\))?$"
 RIVAL = r"\bsource\b|\bbefore$|\bwithout\b|\bseveral\b|stage by stage|PyTorch"

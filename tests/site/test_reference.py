@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import doctest
 import re
-import sys
 from pathlib import Path
 
 import pytest
 
 import polysched as ps
+from docs.site_parts.docstrings import restructured
 
 DOCS = Path(__file__).parents[2] / "docs"
-sys.path.insert(0, str(DOCS))
-from site_parts.docstrings import restructured  # noqa: E402
-
 PAGES = [page.read_text() for page in (DOCS / "reference").glob("*.md")]
 
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "docs"))
-from site_parts import results_plots
-from site_parts.results import Piece, _with_links, pieces_of, ratios_of
-from site_parts.results_ratios import judge, kind
-from site_parts.results_tables import Table, read
+from docs.site_parts import results_plots
+from docs.site_parts.results import Piece, _with_links, pieces_of, ratios_of
+from docs.site_parts.results_ratios import judge, kind
+from docs.site_parts.results_tables import Table, read
 
 SPEEDS = """\
 an EPYC, load 1.6
