@@ -23,10 +23,12 @@ from polysched.frontend.arithmetic import fits
 from polysched.frontend.python_expressions import Expressions, Scope
 from polysched.frontend.python_functions import CASTS, DTYPES
 from polysched.frontend.python_source import Source, names_in
-from polysched.ir.dtypes import ALL, DType, Size, boolean, f64, i64
+from polysched.ir.dtypes import DType, Size, boolean, f64, i64
 from polysched.ir.nodes import LARGEST_SIZE, Array, Binary, Const, Expr
 from polysched.model.affine import AffineSpace, NotAffine
 from polysched.model.loops import sizes_not_negative
+
+_NAMES = ", ".join(name for name in DTYPES if name not in ("bool", "bool_"))  # those of `polysched`
 
 
 def signature(
@@ -148,7 +150,7 @@ def _annotation(source: Source, param: ast.arg) -> tuple[DType | Size, Sequence[
     if name == "size" and shape is None:
         return Size(), None
     if name not in DTYPES:
-        raise source.error(annotation, f"the annotation of '{param.arg}' is not one of {', '.join(ALL)} and size", hint)
+        raise source.error(annotation, f"the annotation of '{param.arg}' is not one of {_NAMES} and size", hint)
     return DTYPES[name], shape
 
 

@@ -48,6 +48,7 @@ from polysched.plan.prepare import WITHOUT_DEAD
 from polysched.plot.draw import Before, plot, titled
 from polysched.plot.notebook import notebook_html
 from polysched.prelude.edit import NestEdit
+from polysched.runtime.arguments import named
 from polysched.runtime.calibrate import calibrated
 from polysched.runtime.cpu import CpuProgram, load
 from polysched.runtime.emulated.check import check
@@ -201,8 +202,10 @@ class Compiled:
         source = text if isinstance(text, Source) else emit_c(text, vector_math=self.options.fast_math)
         return load(source, nest or self.nest, self.valid_sizes, **how)
 
-    def __call__(self, **arguments: Any) -> None:
-        """Runs on arrays given by name, which it changes; sizes that the arrays show may be left out.
+    def __call__(self, *in_order: Any, **arguments: Any) -> None:
+        """Runs on arrays, which it changes, given by name or in the order of the nest's parameters.
+
+        Sizes that the arrays show may be left out.
 
         Arrays are numpy's. For CUDA, which copies those to the device and back, arrays on the device are used in place:
         anything with `__cuda_array_interface__` or DLPack, as of CuPy, PyTorch, Numba and PyCUDA.
@@ -210,7 +213,7 @@ class Compiled:
         The first call compiles, which is cached on disk. LaunchError, before anything runs, if an argument is wrong, or
         this machine has no device.
         """
-        self._launched(**arguments)
+        self._launched(**named(self.nest, in_order, arguments) if in_order else arguments)
 
     def release(self) -> None:
         """Gives back the memory that the kernel keeps from call to call for its large temporaries, in C.

@@ -14,7 +14,7 @@ ones again costs microseconds: it looks at what each array is like now, where it
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import combinations
@@ -58,6 +58,17 @@ class BoundArguments:
     def in_order_at(self, addresses: Mapping[str, int]) -> list[Any]:
         """The same with arrays that are elsewhere."""
         return [addresses[name] if name in addresses else self.values[name] for name in self.order]
+
+
+def named(fn: Function, in_order: Sequence[Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """All arguments by name; LaunchError for more than there are parameters, and for one given twice."""
+    names = parameters(fn)
+    if len(in_order) > len(names):
+        raise LaunchError(f"{fn.name} takes {', '.join(names)}: {len(names)} arguments, and {len(in_order)} are given")
+    for name in names[: len(in_order)]:
+        if name in arguments:
+            raise LaunchError(f"{fn.name} is given {name} twice, by its place and by its name")
+    return {**dict(zip(names, in_order, strict=False)), **arguments}
 
 
 @dataclass(frozen=True)

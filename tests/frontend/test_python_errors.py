@@ -518,19 +518,19 @@ def f(a, n: size):
 hint: write a: ps.f64["n"] for an array, ps.f64 for a number, ps.size for a size
 
 def f(a: float): pass
-         ^ the annotation of 'a' is not one of f64, f32, f16, i8, i16, i32, i64, u8, u16, u32, u64, bool and size
+         ^ the annotation of 'a' is not one of f64, f32, f16, i8, i16, i32, i64, u8, u16, u32, u64, boolean and size
 hint: write a: ps.f64["n"] for an array, ps.f64 for a number, ps.size for a size
 
 def f(a: list["n"], n: size): pass
-         ^ the annotation of 'a' is not one of f64, f32, f16, i8, i16, i32, i64, u8, u16, u32, u64, bool and size
+         ^ the annotation of 'a' is not one of f64, f32, f16, i8, i16, i32, i64, u8, u16, u32, u64, boolean and size
 hint: write a: ps.f64["n"] for an array, ps.f64 for a number, ps.size for a size
 
 def f(a: 'f64'): pass
-         ^ the annotation of 'a' is not one of f64, f32, f16, i8, i16, i32, i64, u8, u16, u32, u64, bool and size
+         ^ the annotation of 'a' is not one of f64, f32, f16, i8, i16, i32, i64, u8, u16, u32, u64, boolean and size
 hint: write a: ps.f64["n"] for an array, ps.f64 for a number, ps.size for a size
 
 def f(a: size["n"]): pass
-         ^ the annotation of 'a' is not one of f64, f32, f16, i8, i16, i32, i64, u8, u16, u32, u64, bool and size
+         ^ the annotation of 'a' is not one of f64, f32, f16, i8, i16, i32, i64, u8, u16, u32, u64, boolean and size
 hint: write a: ps.f64["n"] for an array, ps.f64 for a number, ps.size for a size
 
 def f(a: f64["n", "m + 1"], n: size): pass

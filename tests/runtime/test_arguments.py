@@ -285,3 +285,30 @@ def test_defaults_of_scalars_and_of_sizes_that_no_array_shows():
     assert bind_them({"x": x, "by": 0.5, "m": 1}).values == {"n": 4, "m": 1, "by": 0.5}
     with pytest.raises(LaunchError, match="needs x too"):
         bind_them({})
+
+
+MOVED = """
+def moved(a: f64["n"], b: f64["n"], by: f64, n: size):
+    for i in range(n):
+        b[i] = a[i] + by
+"""
+
+
+def test_arguments_may_come_in_order():
+    done, a, b = optimize(parse_nest(MOVED, "moved.py")), np.arange(3.0), np.zeros(3)
+    done(a, b, 1.0)
+    assert b.tolist() == [1.0, 2.0, 3.0]
+    done(a, b, n=3, by=2.0)
+    assert b.tolist() == [2.0, 3.0, 4.0]
+
+
+@pytest.mark.parametrize(
+    ("in_order", "named", "message"),
+    [
+        ((0.0,) * 5, {}, "moved takes a, b, by, n: 4 arguments, and 5 are given"),
+        ((np.zeros(3),), {"a": np.zeros(3)}, "moved is given a twice, by its place and by its name"),
+    ],
+)
+def test_arguments_that_do_not_fit_their_order(in_order, named, message):
+    with pytest.raises(LaunchError, match=message):
+        optimize(parse_nest(MOVED, "moved.py"))(*in_order, **named)

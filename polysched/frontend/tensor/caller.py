@@ -11,6 +11,7 @@ import linecache
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import islice
 from pathlib import Path
 
@@ -18,10 +19,13 @@ from polysched.errors import InputError, Loc
 
 _OURS = str(Path(__file__).parent.parent)  # no user's code is in the front ends
 _BETWEEN = ("contextlib", "polysched.support.entry")
+_PLACE: ContextVar[Loc | None] = ContextVar("place", default=None)
 
 
 def caller() -> Loc | None:
-    """The expression outside of the front ends that is being evaluated; None where there is none."""
+    """What is being lowered, or the expression outside of the front ends that is evaluated; None if nothing is."""
+    if (place := _PLACE.get()) is not None:
+        return place
     frame = sys._getframe(1)
     while frame.f_code.co_filename.startswith(_OURS) or frame.f_globals.get("__name__") in _BETWEEN:
         if frame.f_back is None:
@@ -32,6 +36,16 @@ def caller() -> Loc | None:
     number = line or frame.f_lineno
     text = linecache.getline(file, number).rstrip("\n")
     return Loc(file, number, len(text.encode()[: column or 0].decode(errors="ignore")) + 1, text)
+
+
+@contextmanager
+def lowering(loc: Loc | None) -> Iterator[None]:
+    """What is made in the block comes of this place, not of the call that reads all of the code."""
+    before = _PLACE.set(loc)
+    try:
+        yield
+    finally:
+        _PLACE.reset(before)
 
 
 @contextmanager

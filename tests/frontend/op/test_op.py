@@ -8,6 +8,8 @@ from op_programs import agree, random_program, run_nest
 
 import polysched as ps
 from polysched.frontend.op.op import parse_op
+from polysched.ir.node import walk
+from polysched.ir.nodes import For
 
 DECODE = """\
 def decode(boxes: ps.f32["N", 4], offset: ps.f32["N", "4*K"]) -> ps.f32["N", "4*K"]:
@@ -229,3 +231,17 @@ def test_random_program(seed):
         agree(text, **arguments)
     except OverflowError:
         pytest.skip("a float does not fit in the integer that it is cast to")
+
+
+def test_a_sum_is_in_the_line_that_says_so():
+    op = parse_op(
+        """\
+def total(x: ps.f64["n", "d"]):
+    y = x * 2.0
+    s = np.sum(y, axis=1)
+    return s + 1.0
+""",
+        "total.py",
+    )
+    lines = [loop.loc and loop.loc.line for loop in walk(op.nest.body) if isinstance(loop, For)]
+    assert lines == [4, 3]

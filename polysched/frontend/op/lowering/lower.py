@@ -23,6 +23,7 @@ from polysched.frontend.op.lowering.scalars import is_nan, scalar
 from polysched.frontend.op.lowering.storing import Storing
 from polysched.frontend.op.memory import View
 from polysched.frontend.op.reading.read import Program
+from polysched.frontend.tensor.caller import lowering
 from polysched.frontend.tensor.functions import Reduction
 from polysched.frontend.tensor.tensor import Body, Tensor, compute, placeholder, scan, update
 from polysched.frontend.tensor.value import Operand, Value, merged, var
@@ -81,7 +82,8 @@ class _Lowering:
         self.elements = Elements(self.made_by, self.tensors, self.scalars, self.index_names)
         for operation in self.operations:
             (result,) = operation.results
-            self.tensors[result.name] = self.tensor(operation, self.names[result.name])
+            with lowering(operation.loc):
+                self.tensors[result.name] = self.tensor(operation, self.names[result.name])
         outputs, in_place = [], []
         for output, value, target in zip(self.program.outputs, graph.body.results, targets, strict=True):
             tensor = self.tensors.get(value.name)
