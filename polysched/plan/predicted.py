@@ -8,6 +8,7 @@ from contextlib import suppress
 from polysched.codegen.lower import lower
 from polysched.codegen.memory.accumulate import accumulate
 from polysched.codegen.memory.register_tiles import register_tiles
+from polysched.codegen.products.find import pack_products
 from polysched.config.heuristics.cost import ALIKE
 from polysched.config.machine import Machine
 from polysched.config.options import Options
@@ -26,7 +27,8 @@ def predicted(
     cannot be made with little work."""
     machine = machine or options.machine
     with suppress(BudgetExceeded, CannotLower, ArithmeticError), isl.within(_SECONDS, _OPERATIONS):
-        loops = accumulate(register_tiles(lower(tree, scop)))
+        packed = pack_products(lower(tree, scop), options.machine, parallel=options.parallel)
+        loops = accumulate(register_tiles(packed))
         return predict(loops, sizes, machine, machine.cores if options.parallel else 1)
     return None
 
