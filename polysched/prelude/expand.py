@@ -11,6 +11,8 @@
 Without it every iteration of i would wait for the one before. `codegen/memory/contract.py` undoes it where the
 schedule keeps an iteration's accesses together. Else the temporary takes no more memory than one of the user's arrays,
 wherever all that uses it runs: the bounds of a[i, k] with a: f64[1000, 1000] say that n <= 1000 (`model/extents.py`).
+Where all loops around are too many for that, the outer ones that fit have an element each, and at least they may be
+parallel.
 """
 
 from __future__ import annotations
@@ -31,12 +33,13 @@ from polysched.prelude.uses import is_never_negative, iterations
 from polysched.support import isl
 
 
-def expand(fn: Function, *temporaries: str) -> Function:
+def expand(fn: Function, *temporaries: str, at: str = "") -> Function:
     """`fn` with these scalar temporaries, of those with a name in the order of the nest, expanded by the loops around
-    them. InputError for what is none that an inner loop uses, or in loops whose variables have no known range."""
+    them, `at` the last of these (default: all). InputError for what is none that an inner loop uses, or in loops whose
+    variables have no known range."""
     if not temporaries:
         return fn
-    expansion = _Expansion(fn, temporaries)
+    expansion = _Expansion(fn, temporaries, at)
     body = expansion.body(fn.body, ())
     message = "{} cannot have an element for each iteration around"
     hint = "expand a scalar of the nest's own that a loop inside of affine loops uses"
@@ -44,12 +47,12 @@ def expand(fn: Function, *temporaries: str) -> Function:
     return replace(fn, body=body)
 
 
-def temporaries_to_expand(fn: Function) -> tuple[str, ...]:
-    """The scalar temporaries that an inner loop uses, but for those that would take more memory than any of the user's
-    arrays: the others stay inside one statement."""
+def temporaries_to_expand(fn: Function) -> dict[str, tuple[str, ...]]:
+    """The scalar temporaries that an inner loop uses, by the last loop that counts, "" for all around them: but for
+    those that would take more memory than any of the user's arrays, which stay inside one statement."""
     expansion = _Expansion(fn)
     expansion.body(fn.body, ())
-    return tuple(expansion.done)
+    return {at: tuple(t for t, loop in expansion.done.items() if loop == at) for at in expansion.done.values()}
 
 
 def shares_arrays(fn: Function, scop: Scop) -> bool:
@@ -76,42 +79,51 @@ def _has_each(name: str, body: tuple[Stmt, ...], loops: tuple[str, ...]) -> bool
 
 
 def expand_temporaries(fn: Function) -> Function:
-    """`fn` with all of these expanded."""
-    return expand(fn, *temporaries_to_expand(fn))
+    """`fn` with all of these expanded, by all loops around them."""
+    return expand(fn, *temporaries_to_expand(fn).get("", ()))
 
 
 class _Expansion:
-    def __init__(self, fn: Function, temporaries: Collection[str] | None = None):
-        self.fn, self.temporaries = fn, temporaries  # or None, for those that fit
-        self.places, self.done = Places(), list[str]()
+    def __init__(self, fn: Function, temporaries: Collection[str] | None = None, at: str = ""):
+        self.fn, self.temporaries, self.at = fn, temporaries, at  # or None, for those that fit
+        self.places, self.done = Places(), dict[str, str]()
 
     def body(self, body: tuple[Stmt, ...], loops: tuple[For, ...]) -> tuple[Stmt, ...]:
         for alloc in [stmt for stmt in body if isinstance(stmt, Alloc)]:
             if loops and not alloc.array.shape and _crosses_a_loop(alloc.array.name, body):
                 place = self.places.name(alloc.array.name)
-                extents = self.extents(place, loops)
+                around = self.chosen(place, loops) if self.temporaries is None else self.asked(place, loops)
+                extents = self.extents(around)
                 if extents:
-                    body = _with_elements(body, replace(alloc.array, shape=extents), loops)
-                    self.done.append(place)
+                    body = _with_elements(body, replace(alloc.array, shape=extents), around)
+                    self.done[place] = "" if around == loops else around[-1].var
         return tuple(self.inside(stmt, loops) for stmt in body)
 
     def inside(self, stmt: Stmt, loops: tuple[For, ...]) -> Stmt:
         inner = (*loops, stmt) if isinstance(stmt, For) else loops
         return map_blocks(stmt, lambda body: self.body(body, inner))
 
-    def extents(self, place: str, loops: tuple[For, ...]) -> tuple[Expr, ...]:
-        """Those that the temporary gets; none if it stays as it is."""
-        if self.temporaries is not None and place not in self.temporaries:
+    def asked(self, place: str, loops: tuple[For, ...]) -> tuple[For, ...]:
+        """The loops by which the temporary is to be expanded; none if it stays as it is."""
+        if place not in (self.temporaries or ()):
             return ()
-        values = _values(loops, self.fn.sizes)
-        extents = () if values.is_empty() else _extents(values, self.fn.sizes)
-        is_asked = self.temporaries is not None
-        return extents if is_asked or (extents and self.fits(extents, place.partition(".")[0], values.params())) else ()
+        names = [loop.var for loop in loops]
+        return loops[: names.index(self.at) + 1] if self.at in names else () if self.at else loops
 
-    def fits(self, extents: tuple[Expr, ...], name: str, known: isl.Set) -> bool:
-        """Does another array take as much, for the sizes `known`, or for those at which all runs that uses the
-        temporary?"""
-        fn = self.fn
+    def chosen(self, place: str, loops: tuple[For, ...]) -> tuple[For, ...]:
+        """The most loops by which it fits, from the outermost on."""
+        name = place.partition(".")[0]
+        prefixes = (loops[:count] for count in range(len(loops), 0, -1)) if self.extents(loops) else ()
+        return next((outer for outer in prefixes if self.fits(outer, name)), ())
+
+    def extents(self, loops: tuple[For, ...]) -> tuple[Expr, ...]:
+        """Those of an array with an element for each iteration; none without loops, or where that is unknown."""
+        values = _values(loops, self.fn.sizes)
+        return () if not loops or values.is_empty() else _extents(values, self.fn.sizes)
+
+    def fits(self, loops: tuple[For, ...], name: str) -> bool:
+        """Does another array take as much, for the sizes at which these loops run, or all that uses the temporary?"""
+        fn, extents, known = self.fn, self.extents(loops), _values(loops, self.fn.sizes).params()
         return fits_an_array(extents, fn.arrays, known, fn.sizes) or fits_an_array(
             extents, fn.arrays, known.intersect(sizes_that_run(self.scop, name)), fn.sizes
         )

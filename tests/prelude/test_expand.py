@@ -17,7 +17,7 @@ from polysched.ir.node import walk
 from polysched.ir.nodes import Alloc, Array, Const, For, Function, If
 from polysched.ir.text import show
 from polysched.ir.verify import verify
-from polysched.prelude.expand import expand_temporaries
+from polysched.prelude.expand import expand, expand_temporaries, temporaries_to_expand
 from tests.transform.scheduled import scheduled
 
 i, j, k, n, m = (var(name) for name in "ijknm")
@@ -116,6 +116,37 @@ def test_a_temporary_larger_than_any_array_is_left():
     assert expand_temporaries(fn) == fn
 
 
+def distances() -> Function:
+    """out[i]: the sum of s = A[i, 0] + ... + A[i, l - 1] over j, of which there are more than any array has rows"""
+    out = Array("B", f64, (n,))
+    body = loop("j", 0, m, *row_sum()[:-1], store(out, (i,), add(load(out, i), load(S))))
+    return function(loop("i", 0, n, body))
+
+
+def test_of_too_many_loops_the_outer_ones_that_fit_have_an_element_each():
+    fn = distances()
+    assert temporaries_to_expand(fn) == {"i": ("s",)}
+    assert show(expand(fn, "s", at="i")) == (
+        "def f(n: size, m: size, A: f64[n, n], B: f64[n]):\n"
+        "    for i in 0..n:\n"
+        "        for j in 0..m:\n"
+        "            alloc s: private f64[max(n - 1 + 1, 0)]\n"
+        "            s[i] = 0.0\n"
+        "            for k in 0..n:\n"
+        "                s[i] = s[i] + A[i, k]\n"
+        "            B[i] = B[i] + s[i]"
+    )
+    compiled = ps.optimize(fn)
+    assert [str(edit) for edit in compiled.prelude] == ['expand("s", at="i")']
+    assert "parallel" in str(compiled.schedule.script)
+    nests.assert_same_outcome(fn, expand(fn, "s", at="i"), nests.arguments_for(fn, random.Random(1), 5))
+
+
+def test_a_loop_that_is_not_around_the_temporary_is_refused():
+    with pytest.raises(ps.InputError, match="'s' cannot have an element for each iteration around"):
+        expand(distances(), "s", at="k")
+
+
 FIXED, COLUMN = Array("A", f64, (Const(1000), Const(1200))), Array("B", f64, (Const(1000),))
 
 
@@ -152,8 +183,10 @@ def test_random_sums_compute_the_same_bits(seed):
     body = (Alloc(S), store(S, (), load(B, i)), inner, store(B, (i,), load(S)))
     low, high, step = rng.choice([(0, n, 1), (1, n, 2), (sub(n, 1), -1, -1), (sub(n, 1), 0, -3)])
     fn = nest("f", "n", [A, B], loop("i", low, high, *(row_sum(inner) if rng.random() < 0.5 else body), step=step))
+    twice = nest("f", "n", [A, B], loop("t", 0, 2, *fn.body))
     for size in (0, 1, 6):
         nests.assert_same_outcome(fn, expand_temporaries(fn), nests.arguments_for(fn, rng, size))
+        nests.assert_same_outcome(twice, expand(twice, "s", at="t"), nests.arguments_for(twice, rng, size))
 
 
 # --- arrays that are declared in loops
