@@ -41,10 +41,15 @@ def test_threads_that_pay_at_no_size_are_declined():
 
 
 def test_threads_and_lanes_of_a_cpu_are_declined_on_a_gpu():
-    done = ps.optimize(large, "cuda", schedule=ps.Schedule(large).parallel("i").vectorize("j"))
-    why = "CUDA runs loops on axes of a grid; bind it to one"
-    assert done.declined == (Declined("parallel", "i", why), Declined("vector", "j", why))
-    assert [kernel.note for kernel in done.source.kernels] == ["one thread"]
+    done = ps.optimize(large, "cuda", schedule=ps.Schedule(large).bind("i", "block.x").vectorize("j"))
+    assert done.declined == (Declined("vector", "j", "CUDA runs loops on axes of a grid; bind it to one"),)
+    assert str(done.declined[0]).startswith("j is not SIMD: CUDA")
+
+
+def test_a_schedule_for_cpus_alone_is_refused_on_a_gpu():
+    with pytest.raises(ps.InputError, match="loop 'i' is on threads of a CPU, and CUDA runs loops on axes") as caught:
+        ps.optimize(large, "cuda", schedule=ps.Schedule(large).parallel("i").vectorize("j"))
+    assert caught.value.hint.startswith('bind("i", "block.x"), or leave out')
 
 
 @ps.nest

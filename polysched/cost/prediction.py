@@ -19,7 +19,7 @@ from polysched.cost.traffic import bytes_into
 from polysched.ir.nodes import Function
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Prediction:
     """Seconds that parts of a run would take alone."""
 
@@ -35,6 +35,8 @@ class Prediction:
         longest = sorted(((part, name) for name, part in parts.items() if part), reverse=True)
         alone = ", ".join(f"{name} {duration(part)}" for part, name in longest)
         return f"{duration(self.seconds)} ({alone or 'nothing to do'})"
+
+    __repr__ = __str__
 
     @property
     def seconds(self) -> float:

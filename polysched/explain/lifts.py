@@ -1,19 +1,20 @@
 """What would make a loop parallel, each proposal tried: the dependences that it leaves must not be carried.
 
-    for i:                                  privatize(t, i): each iteration of i reads what it has stored itself
+    for i:                                  privatize("t", at="i"): each iteration of i reads what it has stored itself
         t[0] = a[i]                 ->
         b[i] = t[0] + t[0]
 
-    for k: for i: c[i] += a[i, k]   ->      reorder(i, k): i is parallel outside
+    for k: for i: c[i] += a[i, k]   ->      reorder("i", "k"): i is parallel outside
     for i: s[0] += a[i]             ->      Options(reorder_reductions=True)
 
-    for i: for j: a[i, j] = a[i - 1, j] + a[i, j - 1]  ->  skew(j, by=i) and reorder(j, i): i is parallel inside
+    for i: for j: a[i, j] = a[i - 1, j] + a[i, j - 1]  ->  skew("j", by="i") and reorder("j", "i"): i is parallel inside
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from polysched.config.plain import called
 from polysched.deps.dataflow import are_fed
 from polysched.deps.dependences import Dependence, union
 from polysched.deps.distance import STEEPEST
@@ -51,7 +52,7 @@ def _without(dependence: Dependence, all_of_them: Reaching, loop: Loop, before: 
     if "flow" in others:
         return ""
     if has_own_values(loop, array):
-        return f"privatize({array}, {loop.name})"
+        return called("privatize", array, at=loop.name)
     is_older = not any(d.kind == "flow" and d.array == array for d in before.reaching)
     return f"read {array} from a copy made before {before.name}" if others == {"anti"} and is_older else ""
 
@@ -76,9 +77,9 @@ def _distribution(loop: Loop) -> str:
     if not free:
         return ""
     if len(free) == len(parts.children):
-        return f"distribute({loop.name}): each of its {len(free)} loops is parallel"
+        return f"{called('distribute', loop.name)}: each of its {len(free)} loops is parallel"
     names = ", ".join(s.name for part in free for s in loop.statements if s.name in names_in(part.filter))
-    return f"distribute({loop.name}) in part: parallel over {names}"
+    return f"{called('distribute', loop.name)} in part: parallel over {names}"
 
 
 def _interchange(loop: Loop) -> str:
@@ -87,8 +88,13 @@ def _interchange(loop: Loop) -> str:
     for k in range(1, len(names)):
         order = [k, *(j for j in range(len(names)) if j != k)]
         if loop.distances.reordered(order).is_parallel(0):  # then it may go outside
-            return f"reorder({', '.join(names[j] for j in order[: k + 1])}): {names[k]} is parallel outside"
+            return f"{called('reorder', *(names[j] for j in order[: k + 1]))}: {names[k]} is parallel outside"
     return ""
+
+
+def skewed_by(name: str, outer: str, factor: int) -> str:
+    """The edit, without a factor of one."""
+    return called("skew", name, by=outer, **({"factor": factor} if factor > 1 else {}))
 
 
 def _wavefront(loop: Loop) -> str:
@@ -99,6 +105,6 @@ def _wavefront(loop: Loop) -> str:
     for factor in range(1, STEEPEST + 1):
         there = outer.distances.skewed(1, 0, factor).reordered([1, 0, *range(2, len(outer.chain))])
         if there.in_order and there.is_parallel(1):
-            by = f"by={outer.name}" + (f", factor={factor}" if factor > 1 else "")
-            return f"skew({loop.name}, {by}) and reorder({loop.name}, {outer.name}): {outer.name} is parallel inside"
+            steps = f"{skewed_by(loop.name, outer.name, factor)} and {called('reorder', loop.name, outer.name)}"
+            return f"{steps}: {outer.name} is parallel inside"
     return ""

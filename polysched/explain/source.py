@@ -3,7 +3,7 @@
     for i, stencil.py:12
       not parallel: flow on a, distance (1, -1..1), S[0, 1] -> S[1, 0] at N = 2, line 14
       i, j cannot be tiled: flow on a, distance (1, -1), S[0, 1] -> S[1, 0] at N = 2, line 14
-        lifted by skew(j, by=i)
+        lifted by skew("j", by="i")
       for j, line 13
         parallel and SIMD
 """
@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from polysched.config.plain import called
 from polysched.deps.dependences import union
 from polysched.deps.distance import distances
 from polysched.deps.reaching import Reaching, names_in, parts, within
 from polysched.errors import Loc
 from polysched.explain.fusion import fusion
-from polysched.explain.lifts import parallel_lifts, removal
+from polysched.explain.lifts import parallel_lifts, removal, skewed_by
 from polysched.explain.loops import Loop, Nest, loops
 from polysched.explain.sample import blockers
 from polysched.ir.node import walk
@@ -116,8 +117,8 @@ def _nearer(loop: Loop) -> Iterator[str]:
         order = [*(j for j in range(last + 1) if j != k), k]
         there = head.distances.reordered(order)
         if there.in_order and there.is_parallel(last) and not _far(loop, chain[k].member):
-            names = ", ".join(chain[j].name for j in order[k:])
-            yield f"reorder({names}): all strides along {chain[k].name} are 0 or 1"
+            swapped = called("reorder", *(chain[j].name for j in order[k:]))
+            yield f"{swapped}: all strides along {chain[k].name} are 0 or 1"
             return
 
 
@@ -156,11 +157,8 @@ def _tile_lifts(loop: Loop) -> Iterator[str]:
         yield storage
     skews = loop.distances.skews
     if skews:
-        yield " and ".join(_skew(loop, *skew) for skew in skews)
-
-
-def _skew(loop: Loop, k: int, by: int, factor: int) -> str:
-    return f"skew({loop.chain[k].name}, by={loop.chain[by].name}{f', factor={factor}' if factor > 1 else ''})"
+        names = [member.name for member in loop.chain]
+        yield " and ".join(skewed_by(names[k], names[by], factor) for k, by, factor in skews)
 
 
 def _backwards(loop: Loop, member: Member) -> Reaching:
@@ -180,7 +178,7 @@ def _between(loop: Loop) -> Iterator[str]:
     yield f"not tiled with {outer.name}: statements of line {lines} are in that loop too"
     parted = distribute(outer.band, union(outer.reaching))
     if parted is not None and any(names_in(part.filter) == own for part in parted.children):
-        yield f"  lifted by distribute({outer.name})"
+        yield f"  lifted by {called('distribute', outer.name)}"
 
 
 # --- fused
@@ -191,7 +189,7 @@ def _fused(loop: Loop) -> Iterator[str]:
     first = loop.before
     if first is not None:
         free = not first.carried and not loop.carried
-        how = f"fuse({first.name}, {loop.name})"
+        how = called("fuse", first.name, loop.name)
         members = first.member, loop.member
         yield from fusion(first.name, members, loop.crossing, is_parallel=free, scop=loop.nest.scop, how=how)
 

@@ -91,7 +91,7 @@ def loops_within_budget(
     if has_marks:
         mapping = _with_barriers if target.has_grid else _as_it_is
         if target.has_grid:
-            _decline_marks_of_cpus(scheduled, target.language)
+            _require_grid(scheduled, target.language)
     if is_by_hand and _has_tiles(scheduled):  # which are all that it gets then
         options = replace(options, tile=False, register_tiles=False)
     names: dict[str, str] = {}  # of rungs, where they differ
@@ -200,10 +200,17 @@ def _require_axes(tree: Tree, target: TargetData) -> None:
         )
 
 
-def _decline_marks_of_cpus(tree: Tree, language: str) -> None:
-    """Says which loops are on no threads and lanes for all that: those of a GPU are elsewhere."""
+def _require_grid(tree: Tree, language: str) -> None:
+    """Says which loops are on no threads and lanes: those of a GPU are elsewhere. InputError if there are none."""
+    has_axes = any(isinstance(mark, Map) for mark in marks_in(tree))
     for place in loops(nested(tree)):
         for kind, mark in (("parallel", Parallel), ("vector", Vector)):
+            if mark_of(place.band, mark) and not has_axes:
+                raise InputError(
+                    f"loop '{place.name}' is on {'threads' if mark is Parallel else 'lanes'} of a CPU, and {language} "
+                    "runs loops on axes of a grid",
+                    hint=f'bind("{place.name}", "block.x"), or leave out what says how loops run: map() does it then',
+                )
             if mark_of(place.band, mark):
                 decline(kind, place.name, f"{language} runs loops on axes of a grid; bind it to one")
 

@@ -428,7 +428,7 @@ class Compiled:
         threads; sizes that are not given are large. On the machine of the options, with the rates that `polysched
         calibrate` has measured for it. InputError for sizes that the nest does not have, or that leave its arrays."""
         if self._target.has_grid:
-            raise InputError(f"predict is of C, and this is {self._target.language}", hint="see inspect and check")
+            raise self._not_predicted()
         machine, at = calibrated(self.options.machine), self._sizes(sizes)
         if threads is None:
             threads = machine.cores if self.options.parallel else 1
@@ -444,7 +444,7 @@ class Compiled:
             done.prices("tile.i")       {0: 51.2 ms (...), 8: 14.1 ms (...), ...}
         """
         if self._target.has_grid:
-            raise InputError(f"prices are of C, and this is {self._target.language}", hint="see inspect and check")
+            raise self._not_predicted()
         at, found, machine = self._sizes(sizes), dict[Any, Prediction](), calibrated(self.options.machine)
         for value in self.schedule.decision(key).candidates:
             with suppress(InputError, IllegalSchedule, BudgetExceeded):
@@ -452,6 +452,10 @@ class Compiled:
                 time = predicted(other.tree, other.draft.scop, at, self.options, machine)
                 found |= {value: time} if time else {}
         return found
+
+    def _not_predicted(self) -> InputError:
+        language = self._target.language
+        return InputError(f"times are predicted for C alone, and this is {language}", hint="see inspect and check")
 
     def _sizes(self, given: Mapping[str, int]) -> dict[str, int]:
         """The sizes that are given, and large ones for the others."""

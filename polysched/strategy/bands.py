@@ -83,6 +83,7 @@ class Bands:
             yield self.nest_of(band, around)
         elif (sums := sum_on_blocks(band, self.scop, self.dependences, around, self.gpu)) is not None:
             yield sums
+            yield from self._on_host(serial_first(band), around)
         elif not own and (pieces := split(band, around.reaching, self.scop.domain)) is not None:
             yield InPieces(pieces)
         else:

@@ -141,7 +141,7 @@ def tiles(script: Script) -> None:
 
 def _sizes(script: Script, names: Sequence[str], sizes: Sequence[int]) -> tuple[int, ...]:
     """The sizes of tiles along these loops, as the user wants them."""
-    useless = "no access stays in place along an outer loop, or steps far along the last one"
+    useless = "it is alone in its band" if len(names) == 1 else "a tile along it would keep nothing more in the caches"
     useful = "what a tile touches stays in the caches"
     return tuple(
         script.size(f"tile.{name}", size, useful if size else useless)

@@ -116,7 +116,7 @@ class _Strategy:
                 case Nest() as nest:
                     self._on_grid(nest, around, hosts)
                     return True
-                case Sums() as sums:
+                case Sums() as sums if self._says(f"sum_threads.{sums.loop}", _SUM):
                     straighten(script, band.members, around.members)
                     add_up(script, sums, hosts)
                     return True
@@ -145,7 +145,7 @@ class _Strategy:
             return
         sums = sums_in_teams(nest, script.scop, script.dependences, around, script.options.gpu)
         straighten(script, nest.members, around.members)
-        if sums is not None:
+        if sums is not None and script.says(f"sum_threads.{sums.loop}", _SUM):
             add_up(script, sums, hosts)
         else:
             grid = choose_grid(nest.band, script.scop, around, script.options)
@@ -169,4 +169,5 @@ class _Strategy:
 
 
 _TENSOR = "products are exact, and sums are as the hardware rounds them"
+_SUM = "it carries sums alone, which threads may share"
 _WAVEFRONT = "no loop is parallel, and all but one are along it"

@@ -65,7 +65,11 @@ def place(
 def add_up(script: Script, sums: Sums, hosts: Sequence[str]) -> None:
     """Loops on blocks and threads that add up together."""
     def name_of(placed: Placed) -> str:
-        return script.block(placed.member.name, placed.block, "b") if placed.block else placed.member.name
+        name = placed.member.name
+        if not placed.block:
+            return name
+        threads = _threads(script, name, placed.block, LIMITS.block // LIMITS.warp)
+        return script.block(name, threads, "b")
 
     outer, inner = ([(name_of(each), each.axis) for each in part] for part in (sums.outer, sums.inner))
     parts = [[*outer, *inner]] if sums.nest.sequence is None else [outer, inner]
@@ -106,17 +110,21 @@ def _decided(script: Script, grid: Grid, members: Sequence[Member]) -> Grid:
 
 
 def _side(script: Script, side: Axis, name: str, most: int) -> Axis:
-    n, m = side.threads, side.points
-    threads = script.pick(f"threads.{name}", n, _some(n, range(9), most), "threads of a block along it") or 1
-    if threads > max(n, most):
-        raise InputError(f"threads.{name} cannot be {threads}: there is work, or room in a block, for {most} along it")
+    threads, m = _threads(script, name, side.threads, most), side.points
     points = script.pick(f"points.{name}", m, _some(m, range(4)), "of a thread, which may share loads") or 1
     vector = None if side.vector in (None, side.points) else gcd(side.vector or points, points)
     return replace(side, threads=threads, points=points, vector=vector)
 
 
+def _threads(script: Script, name: str, usual: int, most: int) -> int:
+    threads = script.pick(f"threads.{name}", usual, _some(usual, range(9), most), "threads of a block along it") or 1
+    if threads > max(usual, most):
+        raise InputError(f"threads.{name} cannot be {threads}: there is work, or room in a block, for {most} along it")
+    return threads
+
+
 def _chunk(script: Script, size: int, name: str, most: int) -> int:
-    why = "iterations between copies to shared memory"
+    why = "iterations between copies to shared memory, if there are any"
     return script.pick(f"chunk.{name}", size, (0, *_some(size, range(2, 8), most)), why)
 
 

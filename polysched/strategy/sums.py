@@ -45,6 +45,12 @@ class Sums:
     outer: tuple[Placed, ...]
     inner: tuple[Placed, ...] = ()
 
+    @property
+    def loop(self) -> str:
+        """The name of the one that carries sums."""
+        on_axes = (each.member for each in (*self.inner, *self.outer) if each.axis)
+        return next(member.name for member in on_axes if not member.coincident)
+
 
 def sums_in_teams(nest: Nest, scop: Scop, dependences: Dependences, around: Around, gpu: Gpu) -> Sums | None:
     """A nest of coincident members, then others, with one of these on threads as well; None where that does not pay,

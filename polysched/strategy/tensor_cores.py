@@ -37,7 +37,6 @@ class Warps:
     terms: Member
     inside: tuple[Member, ...]  # loops in the band that is put on the grid
     tile: WarpTile
-    is_one_chunk: bool = False  # are there no more terms than are copied at a time?
 
 
 def warps_for(script: Script, nest: Nest, around: Around) -> Warps | None:
@@ -64,7 +63,8 @@ def warps_for(script: Script, nest: Nest, around: Around) -> Warps | None:
             inside = members[len(nest.band.members) :]
             planes = [m for m in nest.members if m.coincident and m.name not in (rows.name, columns.name)]
             tile = _tile(script, WARP_TILES[of.factor.name], rows, columns, planes)
-            return _of_terms(script, Warps(found[0].name, of, rows, columns, terms, inside, tile))
+            is_short = (extent(terms, script.scop.domain) or 2 * of.terms) < 2 * of.terms
+            return None if is_short else Warps(found[0].name, of, rows, columns, terms, inside, tile)
     return None
 
 
@@ -85,27 +85,32 @@ def _tile(
     return max(tiles, key=speed)
 
 
-def _of_terms(script: Script, found: Warps) -> Warps | None:
-    """With chunks for as many terms as there are, if they are enough for one."""
+def _decided(script: Script, found: Warps) -> tuple[WarpTile, bool]:
+    """The tile as the user wants it, and whether one chunk has all terms."""
+    tiles = {str(each): each for each in WARP_TILES[found.instruction.factor.name]}
+    why = "of a block by of a warp: most of it is of use, and most multiprocessors have one"
+    tile = tiles[script.pick(f"warps.{found.statement}", str(found.tile), (*tiles,), why)]
     terms, least = extent(found.terms, script.scop.domain), 2 * found.instruction.terms
-    if terms is None or terms > found.tile.chunk:
-        return found
-    if terms < least:
-        return None
-    is_one_chunk = terms % least == 0
-    return replace(found, tile=replace(found.tile, chunk=terms if is_one_chunk else least), is_one_chunk=is_one_chunk)
+    is_one_chunk = terms is not None and terms <= tile.chunk and terms % least == 0
+    if not is_one_chunk:
+        usual = tile.chunk if terms is None or terms > tile.chunk else least
+        some = tuple(sorted({usual, *(least << k for k in range(4))}))
+        chunk = script.pick(f"chunk.{found.terms.name}", usual, some, "terms that are copied at a time")
+        tile = replace(tile, chunk=chunk or usual)
+    stages = script.pick(f"stages.{found.statement}", tile.stages, (2, 3, 4), "buffers that copies go to in turn")
+    return replace(tile, stages=stages), is_one_chunk
 
 
 def on_warps(script: Script, nest: Nest, found: Warps, hosts: Sequence[str], fused: Sequence[set[str]]) -> None:
     """The nest on blocks, and the warps of each, inside of `hosts`."""
-    tile, on, names = found.tile, OnAxes(), [member.name for member in nest.members]
+    (tile, is_one_chunk), on, names = _decided(script, found), OnAxes(), names_of(nest.members)
     rows, columns, terms = found.rows.name, found.columns.name, found.terms.name
     on.blocks["block.x"] = script.block(columns, tile.columns, "b")
     on.blocks["block.y"] = script.block(rows, tile.rows, "b")
     on.threads["thread.y"] = script.block(columns, tile.warp_columns, "w")
     on.threads["thread.z"] = script.block(rows, tile.warp_rows, "w")
     on.points = [rows, columns]
-    chunk = [] if found.is_one_chunk else [script.block(terms, tile.chunk, "c")]
+    chunk = [] if is_one_chunk else [script.block(terms, tile.chunk, "c")]
     own = [names.index(rows), names.index(columns)]
     planes = [k for k, member in enumerate(nest.members) if member.coincident and k not in own]
     serial = [member for member in (*nest.members, *found.inside) if not member.coincident and member.name != terms]

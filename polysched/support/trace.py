@@ -46,7 +46,7 @@ class Declined:
     reason: str
 
     def __str__(self) -> str:
-        return f"{self.loop} is not {self.mark}: {self.reason}"
+        return f"{self.loop} is not {'SIMD' if self.mark == 'vector' else self.mark}: {self.reason}"
 
 
 _recorders: ContextVar[tuple[list[Event], ...]] = ContextVar("_recorders", default=())

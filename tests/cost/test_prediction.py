@@ -178,7 +178,7 @@ def test_wrong_sizes():
             done.predict(n=size)
     with pytest.raises(InputError, match="threads is -1, but is a positive integer"):
         done.predict(threads=-1)
-    with pytest.raises(InputError, match="predict is of C"):
+    with pytest.raises(InputError, match="times are predicted for C alone"):
         ps.optimize(gemm, "cuda").predict()
 
 
@@ -197,7 +197,7 @@ def test_decisions_have_prices():
     assert prices[8].seconds > 1.5 * prices[done.schedule.decision(key).value].seconds
     with pytest.raises(InputError, match=r"there is no decision 'tile\.z'"):
         done.prices("tile.z")
-    with pytest.raises(InputError, match="prices are of C"):
+    with pytest.raises(InputError, match="times are predicted for C alone"):
         ps.optimize(gemm, "cuda").prices(key)
 
 

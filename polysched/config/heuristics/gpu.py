@@ -33,6 +33,9 @@ class WarpTile:
     stages: int
     speed: int  # of a full GPU, by percent of the best: TFLOP/s on an H100, 4096 rows, columns and terms
 
+    def __str__(self) -> str:
+        return f"{self.rows}x{self.columns} by {self.warp_rows}x{self.warp_columns}"
+
 
 WARP_TILES = {  # by the type of the factors
     "f16": (

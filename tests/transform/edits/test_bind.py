@@ -134,7 +134,7 @@ REFUSED = {
     "no such axis": (
         lambda s: s.bind("i", "threadIdx.w"),
         "there is no axis 'threadIdx.w'\n"
-        "hint: the axes are: blockIdx.x, blockIdx.y, blockIdx.z, threadIdx.x, threadIdx.y, threadIdx.z, block.w",
+        "hint: the axes are: block.x, block.y, block.z, thread.x, thread.y, thread.z, block.w",
     ),
     "no such loop": (lambda s: s.bind("k", "threadIdx.x"), "no loop fits 'k'\nhint: the loops are: i_o, i"),
     "any number of threads": (
@@ -153,7 +153,7 @@ REFUSED = {
     "an axis twice": (
         lambda s: s.bind("i_o", "blockIdx.x").bind("i", "blockIdx.x"),
         "loop 'i' is inside of loop 'i_o', and both would be on block.x\n"
-        "hint: the axes are: blockIdx.x, blockIdx.y, blockIdx.z, threadIdx.x, threadIdx.y, threadIdx.z, block.w",
+        "hint: the axes are: block.x, block.y, block.z, thread.x, thread.y, thread.z, block.w",
     ),
     "a fourth axis without a third": (
         lambda s: s.bind("i_o", "block.w"),

@@ -65,7 +65,7 @@ def test_loops_in_any_order():
 def test_columns_may_be_rows():
     """The left factor is that of the rows, whichever it is."""
     done = optimize(nn, target="cuda", schedule=on_threads(nn, TILES).tensorize("j", "i", "k", NAME, stages=2))
-    with pytest.raises(InputError, match="not a multiple of 16 times"):
+    with pytest.raises(InputError, match="not a multiple of 16"):
         on_threads(nn, Tiles(32, 32, 32, 8, 32)).tensorize("j", "i", "k", NAME)
     check_product(done, "nn", n=40, m=24, d=40)
 
@@ -140,19 +140,19 @@ def largest(C: ps.f32["n", "m"], A: ps.f16["n", "d"], B: ps.f16["d", "m"], n: ps
         ),
         (
             lambda: by_hand(nn, Tiles(48, 64, 32, 24, 32)),
-            "loop 'i' runs 24 times, not a multiple of 16 times\nhint: tile it",
+            "loop 'i' has 24 iterations, not a multiple of 16\nhint: tile it by a multiple of 16",
         ),
         (
             lambda: by_hand(nn, Tiles(64, 48, 32, 32, 24)),
-            "loop 'j' runs 24 times, not a multiple of 16 times\nhint: tile it",
+            "loop 'j' has 24 iterations, not a multiple of 16\nhint: tile it by a multiple of 16",
         ),
         (
             lambda: by_hand(nn, Tiles(64, 64, 16, 32, 32)),
-            "loop 'k' runs 16 times, not a multiple of 32 times\nhint: tile it",
+            "loop 'k' has 16 iterations, not a multiple of 32\nhint: tile it by a multiple of 32",
         ),
         (
             lambda: Schedule(nn, "ilp").tile("i", "j", sizes=(32, 32)).tensorize("i", "j", "k", NAME),
-            "loop 'k' runs as often as the sizes say, not a multiple of 32 times\nhint: tile it",
+            "loop 'k' has as many iterations as the sizes say, not a multiple of 32\nhint: tile it by a multiple of 32",
         ),
         (
             lambda: tiled(nn).bind("i_w", "thread.y").bind("j_w", "thread.x").tensorize("i", "j", "k", NAME),

@@ -34,7 +34,7 @@ Axis = Literal[
     "block.x", "block.y", "block.z", "thread.x", "thread.y", "thread.z", "block.w",
 ]  # fmt: skip
 _FOURTH = "block.w"
-AXES = (*(f"{side}Idx.{axis}" for side in ("block", "thread") for axis in "xyz"), _FOURTH)
+AXES = (*(f"{side}.{axis}" for side in ("block", "thread") for axis in "xyz"), _FOURTH)
 
 
 @edit("run", "i -> i")
@@ -54,7 +54,7 @@ def bind(draft: Draft, loops: str | Sequence[str], axis: Axis, threads: int | No
                                   for i in i_t..n by 64: S           bind("i", "threadIdx.x", threads=64)
     """
     kind = axis.replace("Idx", "")
-    if kind not in {each.replace("Idx", "") for each in AXES}:
+    if kind not in AXES:
         raise InputError(f"there is no axis '{axis}'", hint=f"the axes are: {', '.join(AXES)}")
     if threads is not None and (threads < 1 or kind.startswith("block")):
         raise InputError(f"a loop cannot be on {threads} threads of {axis}", hint="they are for loops on threads")

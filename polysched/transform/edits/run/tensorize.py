@@ -109,8 +109,8 @@ def _require_unified(draft: Draft, one: Statement, of: Instruction, three: list[
 def _require_tile(draft: Draft, name: str, size: int) -> None:
     most = most_iterations(loop(draft.nested, name), draft.scop.context)
     if most is None or most % size:
-        runs = "as often as the sizes say" if most is None else f"{most} times"
-        raise InputError(f"loop '{name}' runs {runs}, not a multiple of {size} times", hint="tile it")
+        has = "as many iterations as the sizes say" if most is None else f"{most} iterations"
+        raise InputError(f"loop '{name}' has {has}, not a multiple of {size}", hint=f"tile it by a multiple of {size}")
 
 
 def _require_warps(draft: Draft, place: Loop) -> None:
