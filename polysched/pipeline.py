@@ -45,7 +45,7 @@ from polysched.plan.prepare import function_of, require_exact
 from polysched.prelude.padding.choice import said_of_zeros
 from polysched.results.compiled import Compiled
 from polysched.results.kept import kept
-from polysched.schedule.schedule import Schedule, as_options
+from polysched.schedule.schedule import Schedule, as_options, left_to_meet
 from polysched.support import isl
 from polysched.support.entry import entry
 from polysched.support.limits import rare_garbage
@@ -77,6 +77,7 @@ def optimize(
     require_options(options)
     require_known(target)
     if by_hand:
+        options = left_to_meet(by_hand, options)
         _require_fits(by_hand, function, options)
     if by_hand and (unedited := as_options(by_hand, options)) is not None:
         schedule, by_hand, options = None, None, unedited
@@ -148,7 +149,7 @@ def _kernel(kernel: Function, target: TargetData, options: Options, *, fetches: 
     if not target.has_grid:
         kernel = optional("borders", borders_apart, kernel)
         kernel = step("collapse", collapse, kernel)
-    kernel = step("idle threads", without_idle_threads, kernel)
+        kernel = step("idle threads", without_idle_threads, kernel)
     if options.expressions != "off":
         kernel = optional("named", named_temporaries, kernel)
     if not target.has_grid and options.expressions != "off":

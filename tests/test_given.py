@@ -100,7 +100,11 @@ def test_an_edit_of_a_nest_is_called_in_any_way(edit):
 def test_tiles_that_a_constraint_asks_for_are_in_the_script():
     options = ps.Options(constraints=(ps.tile_sizes("S", (16, 16, 16)),))
     text = ps.optimize(product, options=options).source.text
-    assert ps.optimize(product, schedule=ps.Schedule.auto(product, options=options)).source.text == text
+    auto = ps.Schedule.auto(product, options=options)
+    assert ps.optimize(product, schedule=auto).source.text == text
+    assert ps.optimize(product, schedule=auto, options=options).source.text == text
+    with pytest.raises(ps.InputError, match="a schedule with marks is followed as it is"):
+        ps.optimize(product, schedule=auto.decide("tile.i", 8), options=options)
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,19 @@ from polysched.deps.legality import require_legal
 from polysched.errors import BudgetExceeded, IllegalSchedule, InputError
 from polysched.ir.nodes import Function
 from polysched.model.scop import Scop
-from polysched.model.tree.nodes import Band, Map, Parallel, Product, Tensor, Tree, Vector, mark_of, marks_in, walk
+from polysched.model.tree.nodes import (
+    Band,
+    Map,
+    Parallel,
+    Product,
+    Serial,
+    Tensor,
+    Tree,
+    Vector,
+    mark_of,
+    marks_in,
+    walk,
+)
 from polysched.plan.predicted import gains
 from polysched.solve.constraints.honoured import unmet
 from polysched.strategy.cpu import cpu
@@ -201,16 +213,14 @@ def _require_axes(tree: Tree, target: TargetData) -> None:
 
 
 def _require_grid(tree: Tree, language: str) -> None:
-    """Says which loops are on no threads and lanes: those of a GPU are elsewhere. InputError if there are none."""
-    has_axes = any(isinstance(mark, Map) for mark in marks_in(tree))
+    """InputError if no loop is on an axis. Those on threads and lanes of a CPU are not on those of a GPU, which is
+    said."""
+    marks = [mark for mark in marks_in(tree) if not isinstance(mark, Serial)]  # where nothing runs in parallel
+    if marks and not any(isinstance(mark, Map) for mark in marks):
+        what = f"the schedule has no loop on an axis of a grid, and {language} would run it on one thread"
+        raise InputError(what, hint='bind a loop, as in bind("i", "block.x"), or edit what map() gives')
     for place in loops(nested(tree)):
         for kind, mark in (("parallel", Parallel), ("vector", Vector)):
-            if mark_of(place.band, mark) and not has_axes:
-                raise InputError(
-                    f"loop '{place.name}' is on {'threads' if mark is Parallel else 'lanes'} of a CPU, and {language} "
-                    "runs loops on axes of a grid",
-                    hint=f'bind("{place.name}", "block.x"), or leave out what says how loops run: map() does it then',
-                )
             if mark_of(place.band, mark):
                 decline(kind, place.name, f"{language} runs loops on axes of a grid; bind it to one")
 

@@ -16,6 +16,7 @@ from typing import Any, Concatenate, ParamSpec, get_type_hints
 
 import numpy as np
 
+from polysched.config.constraints import TileSizes
 from polysched.config.options import Options, Target, require_options
 from polysched.config.target import TARGETS, TargetData, require_known
 from polysched.deps.dependences import Dependences
@@ -370,6 +371,14 @@ def as_options(schedule: Schedule, options: Options) -> Options | None:
         case History(start="source", edits=(), prelude=None):
             return replace(options, scheduler="source")
     return None
+
+
+def left_to_meet(schedule: Schedule, options: Options) -> Options:
+    """The options without the sizes that its strategy was asked for: its tiles have them."""
+    written = schedule._state.written
+    asked = written.given.options.constraints if written and not written.given.answers else ()
+    left = tuple(each for each in options.constraints if not (isinstance(each, TileSizes) and each in asked))
+    return replace(options, constraints=left)
 
 
 def _edits_of(prelude: object) -> tuple[NestEdit, ...]:

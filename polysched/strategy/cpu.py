@@ -225,8 +225,9 @@ def _fronts(tree: Tree, reaching: isl.UnionMap) -> Iterator[Band]:
 
 def register_tiles(script: Script, fronts: Sequence[str]) -> None:
     """A block of what a statement writes in registers, its sum without what skews it; not in wavefronts."""
+    sizes = script.sizes("tile")
     for band, around in script.bands():
-        found = register_tile_of(band, script.scop, around, script.options.machine)
+        found = register_tile_of(band, script.scop, around, script.options.machine, sizes)
         if found is None or {*names_of(band.members)} & {*fronts}:
             continue
         names = names_of(band.members)

@@ -51,6 +51,11 @@ class Script:
         """The size, of those and powers of two, or the user's answer."""
         return self.pick(key, size, sizes_around(size, powers), why)
 
+    def sizes(self, what: str) -> dict[str, int]:
+        """What was decided of so many loops, by their names."""
+        sizes = {each.key: each.value for each in self.decisions if isinstance(each.value, int)}
+        return {key.removeprefix(f"{what}."): size for key, size in sizes.items() if key.startswith(f"{what}.")}
+
     def phase(self, name: str, write: Callable[..., R], *args: Any, meets: bool = True) -> R | None:
         """What `write` adds to the script, as a named step; nothing where an edit is refused, or where it would break a
         constraint of the user's, which it otherwise `meets`. Raises if the user's answer to a decision led to that."""

@@ -103,6 +103,12 @@ def test_what_edits_left_open_is_mapped_by_further_edits():
     assert ps.optimize(nest, schedule=mapped).source == ps.optimize(nest, schedule=by_hand).source
 
 
+def test_registers_fill_the_tiles_that_are_decided():
+    auto = ps.Schedule.auto(KERNELS["gemm"].nest, options=OPTIONS)
+    columns = [auto.decide("tile.j_2", size).decision("columns.j_2").value for size in (128, 240)]
+    assert columns == [16, 24]
+
+
 def test_a_decision_is_changed_and_what_follows_is_made_anew():
     schedule = ps.Schedule.auto(KERNELS["trmm"].nest, options=OPTIONS)
     assert [str(each) for each in schedule.decisions if "_" not in each.key][:3] == [

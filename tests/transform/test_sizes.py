@@ -210,6 +210,13 @@ def test_as_many_columns_as_fill_the_loop(length, wide, small):
     assert register_block(statement, scop, SMALL, vector=member) == small
 
 
+def test_as_many_columns_as_fill_a_tile():
+    scop = scops.scop("[n] -> { : }", scops.stmt("{ S[j] : 0 <= j < n }", writes="C[j]"))
+    named, (statement,) = replace(band("S[j] -> j").members[0], name="j"), scop.statements
+    widths = [register_block(statement, scop, WIDE, vector=named, tiles={"j": n}).columns for n in (0, 72, 128, 504)]
+    assert widths == [24, 24, 16, 24]
+
+
 WEIGHTS = """
 out: f32[3, 3, 256], data: f32[16, {rows} + 2, 58, 256], grad: f32[16, {rows}, 56, 256]):
     for r in range(3):

@@ -25,6 +25,7 @@ from typing import Any
 from polysched.codegen.lowered import Element, around, moved, private, rolled
 from polysched.codegen.memory.full_part import Elements, FullPart, full_part
 from polysched.codegen.memory.tile_nest import Side, TileNest, tile_nest
+from polysched.config.heuristics.code import TILE_LOOP
 from polysched.ir.build import binary, conjunction
 from polysched.ir.integers.linear import expression
 from polysched.ir.node import arrays_of, map_children, variables, walk
@@ -37,7 +38,7 @@ def register_tiles(fn: Function) -> Function:
     """`fn` with every nest over unrolled loops in two versions: full tiles with constant bounds, and all others."""
     done: Function = map_children(fn, _Separator(fn).visit)
     for name in _unrolled(fn) - _unrolled(done):
-        trace.decline("unrolled", name, "it is in no tile whose loops have constant lengths")
+        trace.decline("unrolled", name, f"it is in no tile whose loops have constant lengths of at most {TILE_LOOP}")
     return done
 
 

@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from math import prod
@@ -25,6 +25,8 @@ from polysched.support import isl
 from polysched.transform.analysis.roles import Around, Roles, roles, statements_of, step, stride
 from polysched.transform.analysis.vectorize import can_vectorize
 
+_NO_TILES: Mapping[str, int] = {}
+
 
 @dataclass(frozen=True)
 class Block:
@@ -35,21 +37,30 @@ class Block:
 
 
 def register_block(
-    statement: Statement, scop: Scop, machine: Machine, unrolled: Member | None = None, vector: Member | None = None
+    statement: Statement,
+    scop: Scop,
+    machine: Machine,
+    unrolled: Member | None = None,
+    vector: Member | None = None,
+    tiles: Mapping[str, int] = _NO_TILES,
 ) -> Block:
     """Three vectors wide, and as many rows high as leaves registers for operands; two vectors and more rows, or
-    somewhat fewer rows, where a few blocks then fill the loop."""
+    somewhat fewer rows, where a few blocks then fill the loop, or its tile: `tiles` are sizes by names of loops."""
     lanes = max(1, machine.vector_bytes // element_bytes(statement, scop))
     sums = rules.SUMS_IN_32_REGISTERS if machine.vector_registers >= 32 else rules.SUMS_IN_16_REGISTERS
-    vectors = _filling(vector, statement, lanes, range(rules.VECTORS_OF_ROW, 1, -1))
+    vectors = _filling(vector, statement, lanes, range(rules.VECTORS_OF_ROW, 1, -1), tiles)
     most = sums // vectors
-    rows = _filling(unrolled, statement, 1, range(most, most // 2 - 1, -1))
+    rows = _filling(unrolled, statement, 1, range(most, most // 2 - 1, -1), tiles)
     return Block(rows, columns=vectors * lanes)
 
 
-def _filling(member: Member | None, statement: Statement, unit: int, counts: Sequence[int]) -> int:
-    """The first of `counts` of whose units a few blocks fill the loop; the first of all, if there is none."""
-    values = values_of(member, statement) if member else None
+def _filling(
+    member: Member | None, statement: Statement, unit: int, counts: Sequence[int], tiles: Mapping[str, int]
+) -> int:
+    """The first of `counts` of whose units a few blocks fill the loop, or its tile; the first of all, if there is
+    none."""
+    size = tiles.get(member.name, 0) if member else 0
+    values = range(size) if size else values_of(member, statement) if member else None
     if values is None or len(values) > rules.FEW_BLOCKS * counts[0] * unit:
         return counts[0]
     return next((n for n in counts if values.start % (n * unit) == values.stop % (n * unit) == 0), counts[0])

@@ -14,6 +14,7 @@ Without a loop to unroll, several updates of a row are made at a time; without a
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from polysched.config.heuristics.cpu import UPDATES_AT_ONCE, WINDOW_TERMS
@@ -35,14 +36,16 @@ class RegisterTile:
     window: tuple[int, ...]
 
 
-def register_tile_of(band: Band, scop: Scop, around: Around, machine: Machine) -> RegisterTile | None:
-    """The register tile of a permutable band that runs one statement; None if it gains by none, or if its lanes would
-    wait for each other."""
+def register_tile_of(
+    band: Band, scop: Scop, around: Around, machine: Machine, tiles: Mapping[str, int]
+) -> RegisterTile | None:
+    """The register tile of a permutable band that runs one statement, in tiles of these sizes along loops; None if it
+    gains by none, or if its lanes would wait for each other."""
     statements = tuple(statements_of(band, scop)) if band.permutable and isinstance(band.child, Leaf) else ()
     found = roles(statements[0], band, around) if len(statements) == 1 else None
     if found is None or _lanes_wait(band, found, around):
         return None
-    block = register_block(statements[0], scop, machine, *found.rows_and_columns(band))
+    block = register_block(statements[0], scop, machine, *found.rows_and_columns(band), tiles)
     return RegisterTile(found, block, _window(band, found, statements[0]))
 
 

@@ -146,6 +146,10 @@ REFUSED = {
         lambda s: s.tile("i_o", sizes=(2048,)).bind("i_o", "threadIdx.x"),
         "loop 'i_o' has 2048 iterations, and a block has at most 1024 threads along thread.x\nhint: split it",
     ),
+    "too many that take turns": (
+        lambda s: s.bind("i", "threadIdx.x", threads=2048),
+        "a block has at most 1024 threads along threadIdx.x, not 2048",
+    ),
     "too many in all": (
         lambda s: s.tile("i_o", sizes=(64,)).bind("i", "threadIdx.x").bind("i_o", "threadIdx.y"),
         "a block would have 32 x 64 threads, and it has at most 1024",

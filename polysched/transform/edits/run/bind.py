@@ -58,6 +58,8 @@ def bind(draft: Draft, loops: str | Sequence[str], axis: Axis, threads: int | No
         raise InputError(f"there is no axis '{axis}'", hint=f"the axes are: {', '.join(AXES)}")
     if threads is not None and (threads < 1 or kind.startswith("block")):
         raise InputError(f"a loop cannot be on {threads} threads of {axis}", hint="they are for loops on threads")
+    if threads is not None and threads > LIMITS.threads[kind[-1]]:
+        raise InputError(f"a block has at most {LIMITS.threads[kind[-1]]} threads along {axis}, not {threads}")
     tree = draft.nested
     patterns = (loops,) if isinstance(loops, str) else tuple(loops)
     names = tuple(dict.fromkeys(name for pattern in patterns for name in matching(tree, pattern)))
