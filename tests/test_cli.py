@@ -197,6 +197,27 @@ def test_explain_of_a_file_or_a_line_of_it(file, tmp_path, capsys):
     assert capsys.readouterr().err == f"no nest of '{file}' has a loop or statement at line 3\n"
 
 
+def test_a_region_that_is_refused_leaves_the_others(c_file, capsys):
+    c_file.write_text(f"{BROKEN}{C_FILE}")
+    assert explained(capsys, f"{c_file}:12", "-DFACTOR=2").startswith("scan\nin the source\n  for i, mine.c:11\n")
+    assert explained(capsys, f"{c_file}:twice", "-DFACTOR=2").startswith("twice\n")
+    refusal = f"{c_file}:4:9: a while loop cannot be in a region\n"
+    for place, names in ((c_file, ["scan", "twice"]), (f"{c_file}:4", []), (f"{c_file}:broken", [])):
+        assert main(["explain", str(place), "-DFACTOR=2"]) == 2
+        captured = capsys.readouterr()
+        assert captured.err.startswith(refusal) and captured.err.count("\n") == 4
+        assert re.findall(r"^(\w+)\nin the source", captured.out, re.MULTILINE) == names
+
+
+BROKEN = """\
+void broken(int n, double a[n])
+{
+#pragma scop
+        while (a[0] > 1.0)
+            a[0] /= 2.0;
+#pragma endscop
+}
+"""
 PAIR = """\
 import polysched as ps
 

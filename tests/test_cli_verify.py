@@ -78,6 +78,33 @@ def test_what_is_wrong_with_a_nest(nest, capsys, monkeypatch):
     assert capsys.readouterr().out == "double, C: 'a[0]' is 1\n"
 
 
+REGIONS = """\
+void beyond(int n, double a[n])
+{
+#pragma scop
+    for (int i = 0; i < n; i++)
+        a[i + 1] = 0.0;
+#pragma endscop
+}
+void twice(int n, double a[n])
+{
+#pragma scop
+    for (int i = 0; i < n; i++)
+        a[i] *= 2.0;
+#pragma endscop
+}
+"""
+
+
+def test_a_region_that_is_refused_leaves_the_others(tmp_path, capsys):
+    path = tmp_path / "mine.c"
+    path.write_text(REGIONS)
+    assert main(["verify", str(path), "--target", "c"]) == 2
+    captured = capsys.readouterr()
+    assert captured.out.startswith("twice, C: legal for all sizes")
+    assert captured.err.startswith(f"{path}:5:9: 'a' has shape [n], but i = 0 touches a[1] when n = 1\n")
+
+
 def test_a_kernel_that_is_right(kernel, capsys):
     assert main(["verify", str(kernel), *RUN]) == 0
     assert capsys.readouterr().out.splitlines()[:2] == [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from polysched.cli.attempts import Attempts
 from polysched.cli.knobs import Commands, knobs, options_of, sizes
 from polysched.cli.places import nests_of
 from polysched.errors import InputError
@@ -22,20 +23,22 @@ def add(commands: Commands) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    """Reasons and counts for the nests at FILE, FILE:NEST or FILE:LINE, one after the other."""
+    """Reasons and counts for the nests at FILE, FILE:NEST or FILE:LINE, one after the other; 2 if one is refused."""
     path, _, last = given.place.rpartition(":")
     line = int(last) if last.isdigit() else None
     given.place = given.place if line is None else path
-    nests = [function_of(nest) for nest in nests_of(given, all_of_python=True)]
+    attempts = Attempts()
+    nests = [function_of(nest) for nest in nests_of(given, all_of_python=True, line=line, attempts=attempts)]
     if line is not None:
         nests = [nest for nest in nests if line in _lines_of(nest)]
-        if not nests:
+        if not nests and not attempts.status:
             raise InputError(f"no nest of '{path}' has a loop or statement at line {line}")
     for k, nest in enumerate(nests):
-        done = optimize(nest, given.target, options=options_of(given))
-        reasons, figures = done.explain(line=line), done.counts(given.sizes, line=line)
-        print(f"{'' if k == 0 else chr(10)}{nest.name}\n{reasons}\n\n{figures}")
-    return 0
+        with attempts:
+            done = optimize(nest, given.target, options=options_of(given))
+            reasons, figures = done.explain(line=line), done.counts(given.sizes, line=line)
+            print(f"{'' if k == 0 else chr(10)}{nest.name}\n{reasons}\n\n{figures}")
+    return attempts.status
 
 
 def _lines_of(nest: Function) -> set[int]:

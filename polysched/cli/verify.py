@@ -7,13 +7,14 @@ import re
 import sys
 from pathlib import Path
 
+from polysched.cli.attempts import Attempts
 from polysched.cli.knobs import Commands, knobs, options_of, sizes
 from polysched.cli.places import nests_of
 from polysched.config.target import TARGETS
 from polysched.errors import BudgetExceeded, InputError, LaunchError, VerificationError
 from polysched.frontend.cuda.kernel import Kernel
 from polysched.frontend.cuda.read import CudaFile, read_cuda
-from polysched.pipeline import optimize
+from polysched.pipeline import Compiled, optimize
 from polysched.runtime.argument_texts import example_call, named_arguments
 from polysched.runtime.emulated.emulate import HEADERS
 from polysched.runtime.emulated.hand_written import check_cuda
@@ -48,20 +49,27 @@ def run(given: argparse.Namespace) -> int:
     if given.arg or given.kernel or given.grid or given.block or given.dynamic_shared:
         names = "--arg, --kernel, --grid, --block and --dynamic-shared"
         raise InputError(f"{names} are for CUDA files", hint="of nests, --sizes can be given")
-    status = 0
-    for nest in nests_of(given):
+    status, attempts = 0, Attempts()
+    for nest in nests_of(given, attempts=attempts):
         for target in TARGETS if given.target is None else (given.target,):
-            done = optimize(nest, target, options=options_of(given))
-            try:
-                verdict = str(done.verify(**given.sizes))
-            except VerificationError as error:
-                verdict, status = str(error), max(status, 1)
-            except (LaunchError, BudgetExceeded) as error:  # the other nests may be smaller
-                print(f"{done.nest.name}, {TARGETS[target].language}: {error}", file=sys.stderr)
-                status = 2
-                continue
-            print(f"{done.nest.name}, {TARGETS[target].language}: {verdict}")
-    return status
+            with attempts:
+                done = optimize(nest, target, options=options_of(given))
+                status = max(status, _verify(done, TARGETS[target].language, given.sizes))
+    return max(status, attempts.status)
+
+
+def _verify(done: Compiled, language: str, sizes: dict[str, int]) -> int:
+    """1 if something is wrong with the kernel, 2 if it cannot be run."""
+    name = f"{done.nest.name}, {language}"
+    try:
+        print(f"{name}: {done.verify(**sizes)}")
+        return 0
+    except VerificationError as error:
+        print(f"{name}: {error}")
+        return 1
+    except (LaunchError, BudgetExceeded) as error:  # the other nests may be smaller
+        print(f"{name}: {error}", file=sys.stderr)
+        return 2
 
 
 def _verify_cuda(given: argparse.Namespace) -> int:
