@@ -13,8 +13,8 @@ from polysched.config.target import TARGETS
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
-def knobs(target: Target | None = "c") -> argparse.ArgumentParser:
-    """What every command that compiles takes; `target` is the one without --target, None all of them."""
+def knobs(target: Target = "c") -> argparse.ArgumentParser:
+    """What every command that compiles takes; `target` is the one without --target."""
     parser = argparse.ArgumentParser(add_help=False)
     parser.add_argument("--target", choices=list(TARGETS), default=target, help="print kernels in; c has OpenMP")
     c = parser.add_argument_group("reading C")

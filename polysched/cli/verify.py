@@ -21,7 +21,7 @@ from polysched.runtime.emulated.hand_written import check_cuda
 
 
 def add(commands: Commands) -> None:
-    parser = commands.add_parser("verify", parents=[knobs(None)], help="check kernels, of any target; needs no GPU")
+    parser = commands.add_parser("verify", parents=[knobs()], help="check kernels: in C, or of --target without a GPU")
     parser.add_argument("place", metavar="PLACE", help="FILE.c[:FUNCTION], FILE.py:NEST, or FILE.cu and what follows")
     parser.add_argument("--sizes", type=sizes, default={}, metavar="SIZES", help="of the nests, as in n=130,m=7")
     cuda = parser.add_argument_group("kernels written in CUDA")
@@ -42,7 +42,7 @@ def _extents(text: str) -> tuple[int, ...]:
 
 
 def run(given: argparse.Namespace) -> int:
-    """1 if something is wrong with the nests at a place on any target, or with a kernel in a CUDA file; 2 if one of the
+    """1 if something is wrong with the nests at a place, or with a kernel in a CUDA file; 2 if one of the
     nests cannot be run."""
     if given.place.endswith(".cu"):
         return _verify_cuda(given)
@@ -51,10 +51,9 @@ def run(given: argparse.Namespace) -> int:
         raise InputError(f"{names} are for CUDA files", hint="of nests, --sizes can be given")
     status, attempts = 0, Attempts()
     for nest in nests_of(given, attempts=attempts):
-        for target in TARGETS if given.target is None else (given.target,):
-            with attempts:
-                done = optimize(nest, target, options=options_of(given))
-                status = max(status, _verify(done, TARGETS[target].language, given.sizes))
+        with attempts:
+            done = optimize(nest, given.target, options=options_of(given))
+            status = max(status, _verify(done, TARGETS[given.target].language, given.sizes))
     return max(status, attempts.status)
 
 
