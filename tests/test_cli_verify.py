@@ -129,7 +129,7 @@ def test_a_kernel_that_is_wrong(kernel, capsys):
         (["none.cu"], "'none.cu' cannot be read: No such file or directory\n"),
         (["FILE.cu", *RUN, "--grid", "0"], "grid is (0,), but CUDA launches one block or more along each side\n"),
         (["FILE.cu", *RUN[2:]], "--grid must be given\nhint: as in "),
-        (["FILE.cu"], "--grid and --block must be given\n"),
+        (["FILE.cu", "--kernel", "copy"], "--grid and --block must be given\nhint: as in "),
         (["FILE.cu", *RUN, "--sizes", "n=3"], "--sizes is for nests\nhint: of a CUDA file, sizes are arguments"),
         (
             ["FILE.py:double", "--arg", "n=1"],

@@ -72,14 +72,14 @@ def _verify(done: Compiled, language: str, sizes: dict[str, int]) -> int:
 
 
 def _verify_cuda(given: argparse.Namespace) -> int:
-    """1 if something is wrong with the kernel; without grid and block the kernels are listed."""
+    """1 if something is wrong with the kernel; without a call of one, the kernels are listed."""
     if given.sizes:
         raise InputError("--sizes is for nests", hint="of a CUDA file, sizes are arguments: --arg n=100")
     path = Path(given.place)
     file = read_cuda(path, given.include, given.define)
     if not (given.kernel or given.grid or given.block or given.arg) and file.kernels:
-        print(_listed(path, file), flush=True)
-        raise InputError("--grid and --block must be given", hint="the kernels are listed with an example of each")
+        print(_listed(path, file))
+        return 0
     kernel = file.kernel(given.kernel or _only_kernel(path, file))
     if given.grid is None or given.block is None:
         missing = " and ".join(f"--{name}" for name in ("grid", "block") if vars(given)[name] is None)
@@ -109,7 +109,8 @@ def _only_kernel(path: Path, file: CudaFile) -> str:
 
 def _listed(path: Path, file: CudaFile) -> str:
     """The kernels, and how each is checked."""
-    lines = [f"{path} has {len(file.kernels)} kernel{'s' * (len(file.kernels) != 1)}"]
+    count = f"{len(file.kernels)} kernel{'s' * (len(file.kernels) != 1)}"
+    lines = [f"{path} has {count}; with --grid and --block, one is checked"]
     for kernel in file.kernels:
         variables = ", ".join(f"{it.type} {it.name}" for it in file.variables_of(kernel))
         lines += ["", f"{kernel.loc.file}:{kernel.loc.line}: {kernel}", f"  {_call(path, file, kernel)}"]
