@@ -12,6 +12,7 @@ import pytest
 
 from polysched import cli
 from polysched.cli import main
+from polysched.cli.knobs import in_flags
 from polysched.config.options import Options
 from polysched.pipeline import optimize
 
@@ -182,6 +183,17 @@ def test_explain_is_a_command_of_its_own_with_counts(file, capsys):
     )
 
 
+def test_advice_names_flags(c_file, capsys):
+    c_file.write_text(
+        "void total(int n, double a[n], double s[1])\n{\n#pragma scop\n    for (int i = 0; i < n; i++)\n"
+        "        s[0] += a[i];\n#pragma endscop\n}\n"
+    )
+    for text in (explained(capsys, c_file, "--target", "cuda"), shown(capsys, "explain", c_file, "--target", "cuda")):
+        assert "\n      lifted by --reorder-reductions\n" in text
+        assert "\nreductions may run on all threads with --reorder-reductions\n" in text
+    assert in_flags("without threads, Options(parallel=False)") == "without threads, --no-parallel"
+
+
 def test_explain_of_a_file_or_a_line_of_it(file, tmp_path, capsys):
     both = explained(capsys, file)
     assert "scan\nin the source" in both and "\ndouble\nin the source" in both
@@ -316,7 +328,7 @@ def test_every_switch_is_an_option(file, capsys, monkeypatch, knob, option, valu
             NESTS.replace('"n + 1"', '"n"'),
             "{path}:14:9: 'a' has shape [n], but i = 0 touches a[1] when n = 1\n"
             "          a[i + 1] = a[i] + a[i + 1]\n          ^\n"
-            'hint: shrink the loop, guard the access, or declare the array larger, as in f64["n + 1"]',
+            'hint: shrink the loop, guard the access, or declare the array larger, as in n + 1 for n',
         ),
     ],
     ids=["no file", "no name", "no Python file", "no nest", "not a nest", "none at all", "syntax", "while", "bounds"],

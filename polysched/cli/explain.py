@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from polysched.cli.attempts import Attempts
-from polysched.cli.knobs import Commands, knobs, options_of, sizes
+from polysched.cli.knobs import Commands, in_flags, knobs, options_of, sizes
 from polysched.cli.places import nests_of
 from polysched.errors import InputError
 from polysched.ir.node import walk
@@ -36,7 +36,7 @@ def run(given: argparse.Namespace) -> int:
     for k, nest in enumerate(nests):
         with attempts:
             done = optimize(nest, given.target, options=options_of(given))
-            reasons, figures = done.explain(line=line), done.counts(given.sizes, line=line)
+            reasons, figures = in_flags(done.explain(line=line)), done.counts(given.sizes, line=line)
             print(f"{'' if k == 0 else chr(10)}{nest.name}\n{reasons}\n\n{figures}")
     return attempts.status
 

@@ -51,6 +51,14 @@ _REQUESTS = {
 }
 
 
+def in_flags(text: str) -> str:
+    """Advice for the command line: --fast-math for Options(fast_math=True), --no-tile for Options(tile=False)."""
+    for value, names, flag in (("True", _REQUESTS, "--"), ("False", _SWITCHES, "--no-")):
+        for name in names:
+            text = text.replace(f"Options({name.replace('-', '_')}={value})", f"{flag}{name}")
+    return text
+
+
 def _tile_sizes(text: str) -> tuple[int, ...]:
     if not re.fullmatch(r"0*[1-9]\d*(,0*[1-9]\d*)*", text):
         raise argparse.ArgumentTypeError(f"'{text}' is no list of sizes, as in 32,64")

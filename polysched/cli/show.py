@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
-from polysched.cli.knobs import Commands, knobs, options_of, sizes
+from polysched.cli.knobs import Commands, in_flags, knobs, options_of, sizes
 from polysched.cli.places import nests_of
 from polysched.codegen.expression_report import annotated
 from polysched.errors import InputError
@@ -61,7 +61,7 @@ _STAGES: dict[str, Callable[[Compiled], object]] = {
     "tree": lambda done: done.tree,
     "deps": lambda done: done.dependences,
     "source": lambda done: done.source.text,
-    "explain": Compiled.explain,
+    "explain": lambda done: in_flags(done.explain()),
 }
 
 
