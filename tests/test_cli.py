@@ -194,6 +194,16 @@ def test_advice_names_flags(c_file, capsys):
     assert in_flags("without threads, Options(parallel=False)") == "without threads, --no-parallel"
 
 
+def test_explain_at_sizes_of_the_nests_that_have_them(tmp_path, capsys):
+    path = tmp_path / "pair.py"
+    other = PAIR[PAIR.index("@ps") :].replace("pair", "other")
+    path.write_text(PAIR + re.sub(r"\bn\b", "m", other))
+    text = explained(capsys, path, "--sizes", "n=100")
+    assert "predicted at n = 100 on " in text and "pair where n = 100\n" in text and "other where m > 0\n" in text
+    assert main(["explain", str(path), "--sizes", "n=100,k=1"]) == 2
+    assert capsys.readouterr().err == f"no nest of '{path}' has a size k\nhint: the sizes are: n, m\n"
+
+
 def test_explain_of_a_file_or_a_line_of_it(file, tmp_path, capsys):
     both = explained(capsys, file)
     assert "scan\nin the source" in both and "\ndouble\nin the source" in both

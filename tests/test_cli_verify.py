@@ -104,6 +104,15 @@ def test_a_region_that_is_refused_leaves_the_others(tmp_path, capsys):
     assert captured.err.startswith(f"{path}:5:9: 'a' has shape [n], but i = 0 touches a[1] when n = 1\n")
 
 
+def test_sizes_are_of_the_nests_that_have_them(tmp_path, capsys):
+    path = tmp_path / "mine.c"
+    thrice = "void thrice(int m, double a[m])\n{\n#pragma scop\n    for (int i = 0; i < m; i++)\n        a[i] *= 3.0;\n"
+    path.write_text(f"{REGIONS.replace('i + 1', 'i')}{thrice}#pragma endscop\n}}\n")
+    assert main(["verify", str(path), "--sizes", "n=20"]) == 0
+    ends = [line.partition(" nest ")[2].partition("; each ")[0] for line in capsys.readouterr().out.splitlines()]
+    assert ends[:2] == ["for n=20", "for n=20"] and ends[2].startswith("for m=1; ")
+
+
 def test_a_kernel_that_is_right(kernel, capsys):
     assert main(["verify", str(kernel), *RUN]) == 0
     assert capsys.readouterr().out.splitlines()[:2] == [
@@ -135,10 +144,10 @@ def test_a_kernel_that_is_wrong(kernel, capsys):
             ["FILE.py:double", "--arg", "n=1"],
             "--arg, --kernel, --grid, --block and --dynamic-shared are for CUDA files\n",
         ),
-        (["FILE.py:double", "--sizes", "m=1"], "double, C: 'double' has no size m: it has n"),
+        (["FILE.py:double", "--sizes", "m=1"], "no nest of 'FILE.py:double' has a size m\nhint: the sizes are: n\n"),
     ],
 )
 def test_what_cannot_be_verified(nest, kernel, arguments, message, capsys):
     place = arguments[0].replace("FILE.cu", str(kernel)).replace("FILE.py", str(nest))
     assert main(["verify", place, *arguments[1:]]) == 2
-    assert capsys.readouterr().err.startswith(message)
+    assert capsys.readouterr().err.startswith(message.replace("FILE.py", str(nest)))

@@ -65,7 +65,7 @@ def _tile_sizes(text: str) -> tuple[int, ...]:
     return tuple(int(size) for size in text.split(","))
 
 
-def sizes(text: str) -> dict[str, int]:
+def sizes_in(text: str) -> dict[str, int]:
     if not re.fullmatch(r"\w+=\d+(,\w+=\d+)*", text):
         raise argparse.ArgumentTypeError(f"'{text}' gives no sizes, as in n=512,m=64")
     return {name: int(value) for name, value in (pair.split("=") for pair in text.split(","))}

@@ -6,6 +6,7 @@ import argparse
 import runpy
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
+from itertools import chain
 from pathlib import Path
 
 from polysched.errors import InputError, Loc
@@ -13,6 +14,7 @@ from polysched.frontend.c.read import CFile, open_c
 from polysched.frontend.op.op import Op
 from polysched.frontend.python import Nest
 from polysched.ir.nodes import Function
+from polysched.plan.prepare import function_of
 from polysched.support.entry import entry
 
 _STOP: AbstractContextManager[object] = nullcontext()  # at the first region that is refused
@@ -36,6 +38,16 @@ def nests_of(
         return list(found.values())
     path, name = (given.place, "") if given.place.endswith(".c") else given.place.rpartition(":")[::2]
     return _c_nests(path, name, line, given, attempts) if path.endswith(".c") else [_nest(given.place)]
+
+
+def own_sizes(nests: Sequence[Nest | Op | Function], given: argparse.Namespace) -> list[dict[str, int]]:
+    """For each nest those of --sizes that it has; InputError for one that none has."""
+    sizes = [function_of(nest).sizes for nest in nests]
+    known = list(dict.fromkeys(chain.from_iterable(sizes)))
+    if nests and (unknown := [name for name in given.sizes if name not in known]):
+        hint = f"the sizes are: {', '.join(known) or 'none'}"
+        raise InputError(f"no nest of '{given.place}' has a size {', '.join(unknown)}", hint=hint)
+    return [{name: value for name, value in given.sizes.items() if name in own} for own in sizes]
 
 
 def _c_nests(

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 from polysched.cli.attempts import Attempts
-from polysched.cli.knobs import Commands, knobs, options_of, sizes
-from polysched.cli.places import nests_of
+from polysched.cli.knobs import Commands, knobs, options_of, sizes_in
+from polysched.cli.places import nests_of, own_sizes
 from polysched.config.target import TARGETS
 from polysched.errors import BudgetExceeded, InputError, LaunchError, VerificationError
 from polysched.frontend.cuda.kernel import Kernel
@@ -23,7 +23,7 @@ from polysched.runtime.emulated.hand_written import check_cuda
 def add(commands: Commands) -> None:
     parser = commands.add_parser("verify", parents=[knobs()], help="check kernels: in C, or of --target without a GPU")
     parser.add_argument("place", metavar="PLACE", help="FILE.c[:FUNCTION], FILE.py:NEST, or FILE.cu and what follows")
-    parser.add_argument("--sizes", type=sizes, default={}, metavar="SIZES", help="of the nests, as in n=130,m=7")
+    parser.add_argument("--sizes", type=sizes_in, default={}, metavar="SIZES", help="of the nests, as in n=130,m=7")
     cuda = parser.add_argument_group("kernels written in CUDA")
     one = "which one, if the file has more than one; of a template, as in 'mm<16>'"
     cuda.add_argument("--kernel", metavar="NAME", help=one)
@@ -50,10 +50,11 @@ def run(given: argparse.Namespace) -> int:
         names = "--arg, --kernel, --grid, --block and --dynamic-shared"
         raise InputError(f"{names} are for CUDA files", hint="of nests, --sizes can be given")
     status, attempts = 0, Attempts()
-    for nest in nests_of(given, attempts=attempts):
+    nests = nests_of(given, attempts=attempts)
+    for nest, sizes in zip(nests, own_sizes(nests, given), strict=True):
         with attempts:
             done = optimize(nest, given.target, options=options_of(given))
-            status = max(status, _verify(done, TARGETS[given.target].language, given.sizes))
+            status = max(status, _verify(done, TARGETS[given.target].language, sizes))
     return max(status, attempts.status)
 
 
