@@ -104,7 +104,7 @@ class Compiled:
 
     @property
     def prelude(self) -> tuple[NestEdit, ...]:
-        """What was done to the nest before it was modelled."""
+        """What was done to the nest before it was modeled."""
         return self.plan.prelude
 
     @property

@@ -64,7 +64,7 @@ HEAD = 'def f(a: ps.f32["n", 4], b: ps.f32["m"], i: ps.i32["n"], n: ps.size):'
             "return np.linalg.svd(a)",
             12,
             "the function 'np.linalg.svd' is not supported in an operator",
-            "factorise outside; np.linalg.norm is supported",
+            "factorize outside; np.linalg.norm is supported",
         ),
         (
             "i += 1.5",
