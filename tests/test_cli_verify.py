@@ -1,4 +1,4 @@
-"""polysched verify: nests on all targets, and kernels written in CUDA."""
+"""polysched verify: nests on a target, and kernels written in CUDA."""
 
 from __future__ import annotations
 
@@ -43,17 +43,16 @@ def kernel(tmp_path) -> Path:
     return path
 
 
-def test_a_nest_on_each_target(nest, capsys):
-    assert main(["verify", f"{nest}:double"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    heads = [line.partition(": legal for all sizes")[0] for line in lines]
-    assert heads == ["double, C", "double, CUDA", "double, OpenCL", "double, HIP"]
-    assert "emulated in reverse" in lines[1] and "emulated" not in lines[0]
-
-
-def test_a_nest_on_one_target(nest, capsys):
-    assert main(["verify", f"{nest}:double", "--target", "opencl"]) == 0
-    assert capsys.readouterr().out.startswith("double, OpenCL: legal")
+@pytest.mark.parametrize(
+    ("arguments", "language"),
+    [([], "C"), (["--target", "cuda"], "CUDA"), (["--target", "opencl"], "OpenCL"), (["--target", "hip"], "HIP")],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else value,
+)
+def test_a_nest_on_one_target(nest, arguments, language, capsys):
+    assert main(["verify", f"{nest}:double", *arguments]) == 0
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.startswith(f"double, {language}: legal for all sizes")
+    assert ("emulated in reverse" in line) == (language != "C")
 
 
 def test_sizes_of_ones_own(nest, capsys):
@@ -74,8 +73,44 @@ def test_what_is_wrong_with_a_nest(nest, capsys, monkeypatch):
         raise VerificationError("'a[0]' is 1")
 
     monkeypatch.setattr(Compiled, "verify", wrong)
-    assert main(["verify", f"{nest}:double", "--target", "c"]) == 1
+    assert main(["verify", f"{nest}:double"]) == 1
     assert capsys.readouterr().out == "double, C: 'a[0]' is 1\n"
+
+
+REGIONS = """\
+void beyond(int n, double a[n])
+{
+#pragma scop
+    for (int i = 0; i < n; i++)
+        a[i + 1] = 0.0;
+#pragma endscop
+}
+void twice(int n, double a[n])
+{
+#pragma scop
+    for (int i = 0; i < n; i++)
+        a[i] *= 2.0;
+#pragma endscop
+}
+"""
+
+
+def test_a_region_that_is_refused_leaves_the_others(tmp_path, capsys):
+    path = tmp_path / "mine.c"
+    path.write_text(REGIONS)
+    assert main(["verify", str(path)]) == 2
+    captured = capsys.readouterr()
+    assert captured.out.startswith("twice, C: legal for all sizes")
+    assert captured.err.startswith(f"{path}:5:9: 'a' has shape [n], but i = 0 touches a[1] when n = 1\n")
+
+
+def test_sizes_are_of_the_nests_that_have_them(tmp_path, capsys):
+    path = tmp_path / "mine.c"
+    thrice = "void thrice(int m, double a[m])\n{\n#pragma scop\n    for (int i = 0; i < m; i++)\n        a[i] *= 3.0;\n"
+    path.write_text(f"{REGIONS.replace('i + 1', 'i')}{thrice}#pragma endscop\n}}\n")
+    assert main(["verify", str(path), "--sizes", "n=20"]) == 0
+    ends = [line.partition(" nest ")[2].partition("; each ")[0] for line in capsys.readouterr().out.splitlines()]
+    assert ends[:2] == ["for n=20", "for n=20"] and ends[2].startswith("for m=1; ")
 
 
 def test_a_kernel_that_is_right(kernel, capsys):
@@ -103,16 +138,16 @@ def test_a_kernel_that_is_wrong(kernel, capsys):
         (["none.cu"], "'none.cu' cannot be read: No such file or directory\n"),
         (["FILE.cu", *RUN, "--grid", "0"], "grid is (0,), but CUDA launches one block or more along each side\n"),
         (["FILE.cu", *RUN[2:]], "--grid must be given\nhint: as in "),
-        (["FILE.cu"], "--grid and --block must be given\n"),
+        (["FILE.cu", "--kernel", "copy"], "--grid and --block must be given\nhint: as in "),
         (["FILE.cu", *RUN, "--sizes", "n=3"], "--sizes is for nests\nhint: of a CUDA file, sizes are arguments"),
         (
             ["FILE.py:double", "--arg", "n=1"],
             "--arg, --kernel, --grid, --block and --dynamic-shared are for CUDA files\n",
         ),
-        (["FILE.py:double", "--sizes", "m=1"], "double, C: 'double' has no size m: it has n"),
+        (["FILE.py:double", "--sizes", "m=1"], "no nest of 'FILE.py:double' has a size m\nhint: the sizes are: n\n"),
     ],
 )
 def test_what_cannot_be_verified(nest, kernel, arguments, message, capsys):
     place = arguments[0].replace("FILE.cu", str(kernel)).replace("FILE.py", str(nest))
     assert main(["verify", place, *arguments[1:]]) == 2
-    assert capsys.readouterr().err.startswith(message)
+    assert capsys.readouterr().err.startswith(message.replace("FILE.py", str(nest)))

@@ -25,8 +25,8 @@ from polysched.support.version import __version__
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Runs one command; the exit status is 0, 1 if `verify` finds a fault, 130 after a Ctrl-C, or 2 with a message on
-    standard error."""
+    """Runs one command; the exit status is 0, 1 if `verify` finds a fault, 130 after a Ctrl-C, 141 if nobody reads the
+    output, or 2 with a message on standard error."""
     return run_in_streams(lambda: _run(arguments))
 
 

@@ -7,8 +7,8 @@ import shlex
 from dataclasses import replace
 from pathlib import Path
 
-from polysched.cli.knobs import Commands, knobs, options_of, sizes
-from polysched.cli.places import nests_of
+from polysched.cli.knobs import Commands, knobs, options_of, sizes_in
+from polysched.cli.places import nests_of, own_sizes
 from polysched.config.target import TARGETS
 from polysched.counts.sass.inspect import flags_of, inspect
 from polysched.counts.sass.report import Report
@@ -26,7 +26,7 @@ def add(commands: Commands) -> None:
     parser.add_argument("--kernel", metavar="NAME", help="one kernel, as the text calls it")
     parser.add_argument("--threads", type=int, metavar="N", help="threads of a block, for kernels that state no bound")
     at = "what a thread executes at these sizes, as in n=512,m=64; for FILE.c and FILE.py"
-    parser.add_argument("--sizes", type=sizes, default={}, metavar="SIZES", help=at)
+    parser.add_argument("--sizes", type=sizes_in, default={}, metavar="SIZES", help=at)
     parser.set_defaults(run=run)
 
 
@@ -41,13 +41,15 @@ def run(given: argparse.Namespace) -> int:
             raise InputError("--sizes is for nests, whose launches are known", hint="give FILE.c or FILE.py:NEST")
         _print_report(_inspect_cuda(given), given.kernel)
         return 0
-    compiled = [optimize(nest, "cuda", options=options_of(given)) for nest in nests_of(given)]
+    nests = nests_of(given)
+    sizes = own_sizes(nests, given)
+    compiled = [optimize(nest, "cuda", options=options_of(given)) for nest in nests]
     flags = None if given.flags is None else tuple(given.flags)
     reports = [done.inspect(arch=given.arch, flags=flags) for done in compiled]
     _print_report(replace(reports[0], kernels=tuple(kernel for one in reports for kernel in one.kernels)), given.kernel)
-    for done, report in zip(compiled, reports, strict=True):
+    for done, report, own in zip(compiled, reports, sizes, strict=True):
         if given.sizes:
-            found = done.count_instructions(report, **given.sizes)
+            found = done.count_instructions(report, **own)
             print(*(str(one) for name, one in found.items() if given.kernel in (None, name)), sep="\n")
     return 0
 

@@ -13,8 +13,8 @@ from polysched.config.target import TARGETS
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
-def knobs(target: Target | None = "c") -> argparse.ArgumentParser:
-    """What every command that compiles takes; `target` is the one without --target, None all of them."""
+def knobs(target: Target = "c") -> argparse.ArgumentParser:
+    """What every command that compiles takes; `target` is the one without --target."""
     parser = argparse.ArgumentParser(add_help=False)
     parser.add_argument("--target", choices=list(TARGETS), default=target, help="print kernels in; c has OpenMP")
     c = parser.add_argument_group("reading C")
@@ -51,13 +51,21 @@ _REQUESTS = {
 }
 
 
+def in_flags(text: str) -> str:
+    """Advice for the command line: --fast-math for Options(fast_math=True), --no-tile for Options(tile=False)."""
+    for value, names, flag in (("True", _REQUESTS, "--"), ("False", _SWITCHES, "--no-")):
+        for name in names:
+            text = text.replace(f"Options({name.replace('-', '_')}={value})", f"{flag}{name}")
+    return text
+
+
 def _tile_sizes(text: str) -> tuple[int, ...]:
     if not re.fullmatch(r"0*[1-9]\d*(,0*[1-9]\d*)*", text):
         raise argparse.ArgumentTypeError(f"'{text}' is no list of sizes, as in 32,64")
     return tuple(int(size) for size in text.split(","))
 
 
-def sizes(text: str) -> dict[str, int]:
+def sizes_in(text: str) -> dict[str, int]:
     if not re.fullmatch(r"\w+=\d+(,\w+=\d+)*", text):
         raise argparse.ArgumentTypeError(f"'{text}' gives no sizes, as in n=512,m=64")
     return {name: int(value) for name, value in (pair.split("=") for pair in text.split(","))}

@@ -10,6 +10,7 @@ from polysched.cli.knobs import Commands, knobs, options_of
 from polysched.config.target import TARGETS
 from polysched.errors import InputError
 from polysched.frontend.c.file.source import read
+from polysched.opt.by_hand import Script
 from polysched.opt.output import write
 from polysched.opt.regions import Job
 from polysched.opt.supervised import Input, rewrite_supervised
@@ -23,8 +24,17 @@ def add(commands: Commands) -> None:
     parser.add_argument("-o", dest="out", metavar="OUT.c", help=out_help)
     going = "a region that cannot be compiled keeps its text, and the others go on, as they do without --no-keep-going"
     parser.add_argument("--keep-going", action=argparse.BooleanOptionalAction, default=True, help=going)
+    by_hand = "the schedule of one region: what show script FILE.c:NAME prints, edited"
+    parser.add_argument("--schedule", type=_script, action="append", default=[], metavar="NAME=SCRIPT", help=by_hand)
     parser.add_argument("-v", "--verbose", action="store_true", help="say on standard error what each region became")
     parser.set_defaults(run=run)
+
+
+def _script(text: str) -> tuple[str, str]:
+    name, _, path = text.partition("=")
+    if not path:
+        raise argparse.ArgumentTypeError(f"'{text}' is not as gemm=gemm.py")
+    return name, path
 
 
 def run(given: argparse.Namespace) -> int:
@@ -50,7 +60,8 @@ def run(given: argparse.Namespace) -> int:
         is_for_cpp=in_one,
     )
     name = target.stem if target else ""
-    job = Job(target=given.target, name=name, in_one=in_one, options=options_of(given))
+    scripts = {nest: Script(path, Path(path).read_text(errors="replace")) for nest, path in given.schedule}
+    job = Job(target=given.target, name=name, in_one=in_one, options=options_of(given), scripts=scripts)
     out = rewrite_supervised(text, job, keep_going=given.keep_going)
     is_refused = any(region.is_refused for region in out.regions) and all(region.is_kept for region in out.regions)
     if target is None and not is_refused:

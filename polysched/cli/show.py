@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
-from polysched.cli.knobs import Commands, knobs, options_of, sizes
-from polysched.cli.places import nests_of
+from polysched.cli.knobs import Commands, in_flags, knobs, options_of, sizes_in
+from polysched.cli.places import nests_of, own_sizes
 from polysched.codegen.expression_report import annotated
 from polysched.errors import InputError
 from polysched.frontend.op.op import Op
@@ -31,17 +31,17 @@ def add(commands: Commands) -> None:
     expr.add_argument("--after", action="store_true", help="the loops after them")
     expr.add_argument("--report", action="store_true", help="what the passes did; so without --before and --after")
     at = "count what is executed at these sizes, as in n=512,m=64"
-    expr.add_argument("--sizes", type=sizes, default={}, metavar="SIZES", help=at)
+    expr.add_argument("--sizes", type=sizes_in, default={}, metavar="SIZES", help=at)
     parser.add_argument("place", metavar="PLACE", help="FILE.c[:FUNCTION], or FILE.py:NEST, a @polysched.nest")
     parser.set_defaults(run=run)
 
 
 def run(given: argparse.Namespace) -> int:
     """One stage of the nests at FILE.c, FILE.c:FUNCTION or FILE.py:NEST, one after the other."""
-    if given.what != "expr" and (getattr(given, "sizes", {}) or _parts_of_expr(given)):
+    if given.what != "expr" and (given.sizes or _parts_of_expr(given)):
         raise InputError("--before, --after, --report and --sizes are for show expr", hint="leave them out")
     nests = nests_of(given)
-    for k, nest in enumerate(nests):
+    for k, (nest, sizes) in enumerate(zip(nests, own_sizes(nests, given), strict=True)):
         if len(nests) > 1:
             print(f"{'' if k == 0 else chr(10)}{function_of(nest).name}:")
         if given.what in _BEFORE:
@@ -52,7 +52,7 @@ def run(given: argparse.Namespace) -> int:
             print(schedule.script if given.what == "script" else _decisions(schedule))
             continue
         done = optimize(nest, given.target, options=options_of(given))
-        print(_STAGES[given.what](done) if given.what in _STAGES else _expressions(done, given))
+        print(_STAGES[given.what](done) if given.what in _STAGES else _expressions(done, given, sizes))
     return 0
 
 
@@ -61,7 +61,7 @@ _STAGES: dict[str, Callable[[Compiled], object]] = {
     "tree": lambda done: done.tree,
     "deps": lambda done: done.dependences,
     "source": lambda done: done.source.text,
-    "explain": Compiled.explain,
+    "explain": lambda done: in_flags(done.explain()),
 }
 
 
@@ -85,12 +85,12 @@ def _parts_of_expr(given: argparse.Namespace) -> list[str]:
     return [part for part in ("before", "after", "report") if getattr(given, part, False)]
 
 
-def _expressions(done: Compiled, given: argparse.Namespace) -> str:
+def _expressions(done: Compiled, given: argparse.Namespace, sizes: dict[str, int]) -> str:
     """The loops before and after the passes over expressions, and what these did, as far as asked for."""
-    report = done.expression_report(**given.sizes)
+    report = done.expression_report(**sizes)
     texts = {
-        "before": lambda: annotated(report.before, given.sizes),
-        "after": lambda: annotated(report.after, given.sizes),
+        "before": lambda: annotated(report.before, sizes),
+        "after": lambda: annotated(report.after, sizes),
         "report": lambda: str(report),
     }
     return "\n\n".join(texts[part]() for part in _parts_of_expr(given) or ["report"])

@@ -12,13 +12,13 @@ from typing import TextIO
 
 from polysched.errors import PolyschedError
 
-INTERRUPTED = 130  # as a shell has it: 128 and the number of SIGINT
+INTERRUPTED, UNREAD = 130, 141  # as a shell has it: 128 and the number of SIGINT, SIGPIPE
 
 
 def run_in_streams(run: Callable[[], int]) -> int:
     """The status of `run`; 2 with a line on standard error where it raises, or its output cannot be written.
 
-    130 after a Ctrl-C.
+    130 after a Ctrl-C; 141, and no line, if the reader of its output has left, as `head` does.
     """
     _open_what_is_closed()
     try:
@@ -31,6 +31,9 @@ def run_in_streams(run: Callable[[], int]) -> int:
     except KeyboardInterrupt:
         _drop(sys.stdout)
         return INTERRUPTED
+    except BrokenPipeError:
+        _drop(sys.stdout)
+        return UNREAD
     except OSError as error:
         if error.filename is not None:
             _complain(f"'{error.filename}': {error.strerror}")

@@ -7,22 +7,23 @@ import re
 import sys
 from pathlib import Path
 
-from polysched.cli.knobs import Commands, knobs, options_of, sizes
-from polysched.cli.places import nests_of
+from polysched.cli.attempts import Attempts
+from polysched.cli.knobs import Commands, knobs, options_of, sizes_in
+from polysched.cli.places import nests_of, own_sizes
 from polysched.config.target import TARGETS
 from polysched.errors import BudgetExceeded, InputError, LaunchError, VerificationError
 from polysched.frontend.cuda.kernel import Kernel
 from polysched.frontend.cuda.read import CudaFile, read_cuda
-from polysched.pipeline import optimize
+from polysched.pipeline import Compiled, optimize
 from polysched.runtime.argument_texts import example_call, named_arguments
 from polysched.runtime.emulated.emulate import HEADERS
 from polysched.runtime.emulated.hand_written import check_cuda
 
 
 def add(commands: Commands) -> None:
-    parser = commands.add_parser("verify", parents=[knobs(None)], help="check kernels, of any target; needs no GPU")
+    parser = commands.add_parser("verify", parents=[knobs()], help="check kernels: in C, or of --target without a GPU")
     parser.add_argument("place", metavar="PLACE", help="FILE.c[:FUNCTION], FILE.py:NEST, or FILE.cu and what follows")
-    parser.add_argument("--sizes", type=sizes, default={}, metavar="SIZES", help="of the nests, as in n=130,m=7")
+    parser.add_argument("--sizes", type=sizes_in, default={}, metavar="SIZES", help="of the nests, as in n=130,m=7")
     cuda = parser.add_argument_group("kernels written in CUDA")
     one = "which one, if the file has more than one; of a template, as in 'mm<16>'"
     cuda.add_argument("--kernel", metavar="NAME", help=one)
@@ -41,38 +42,45 @@ def _extents(text: str) -> tuple[int, ...]:
 
 
 def run(given: argparse.Namespace) -> int:
-    """1 if something is wrong with the nests at a place on any target, or with a kernel in a CUDA file; 2 if one of the
+    """1 if something is wrong with the nests at a place, or with a kernel in a CUDA file; 2 if one of the
     nests cannot be run."""
     if given.place.endswith(".cu"):
         return _verify_cuda(given)
     if given.arg or given.kernel or given.grid or given.block or given.dynamic_shared:
         names = "--arg, --kernel, --grid, --block and --dynamic-shared"
         raise InputError(f"{names} are for CUDA files", hint="of nests, --sizes can be given")
-    status = 0
-    for nest in nests_of(given):
-        for target in TARGETS if given.target is None else (given.target,):
-            done = optimize(nest, target, options=options_of(given))
-            try:
-                verdict = str(done.verify(**given.sizes))
-            except VerificationError as error:
-                verdict, status = str(error), max(status, 1)
-            except (LaunchError, BudgetExceeded) as error:  # the other nests may be smaller
-                print(f"{done.nest.name}, {TARGETS[target].language}: {error}", file=sys.stderr)
-                status = 2
-                continue
-            print(f"{done.nest.name}, {TARGETS[target].language}: {verdict}")
-    return status
+    status, attempts = 0, Attempts()
+    nests = nests_of(given, attempts=attempts)
+    for nest, sizes in zip(nests, own_sizes(nests, given), strict=True):
+        with attempts:
+            done = optimize(nest, given.target, options=options_of(given))
+            status = max(status, _verify(done, TARGETS[given.target].language, sizes))
+    return max(status, attempts.status)
+
+
+def _verify(done: Compiled, language: str, sizes: dict[str, int]) -> int:
+    """1 if something is wrong with the kernel, 2 if it cannot be run."""
+    name = f"{done.nest.name}, {language}"
+    try:
+        print(f"{name}: {done.verify(**sizes)}")
+        return 0
+    except VerificationError as error:
+        print(f"{name}: {error}")
+        return 1
+    except (LaunchError, BudgetExceeded) as error:  # the other nests may be smaller
+        print(f"{name}: {error}", file=sys.stderr)
+        return 2
 
 
 def _verify_cuda(given: argparse.Namespace) -> int:
-    """1 if something is wrong with the kernel; without grid and block the kernels are listed."""
+    """1 if something is wrong with the kernel; without a call of one, the kernels are listed."""
     if given.sizes:
         raise InputError("--sizes is for nests", hint="of a CUDA file, sizes are arguments: --arg n=100")
     path = Path(given.place)
     file = read_cuda(path, given.include, given.define)
     if not (given.kernel or given.grid or given.block or given.arg) and file.kernels:
-        print(_listed(path, file), flush=True)
-        raise InputError("--grid and --block must be given", hint="the kernels are listed with an example of each")
+        print(_listed(path, file))
+        return 0
     kernel = file.kernel(given.kernel or _only_kernel(path, file))
     if given.grid is None or given.block is None:
         missing = " and ".join(f"--{name}" for name in ("grid", "block") if vars(given)[name] is None)
@@ -102,7 +110,8 @@ def _only_kernel(path: Path, file: CudaFile) -> str:
 
 def _listed(path: Path, file: CudaFile) -> str:
     """The kernels, and how each is checked."""
-    lines = [f"{path} has {len(file.kernels)} kernel{'s' * (len(file.kernels) != 1)}"]
+    count = f"{len(file.kernels)} kernel{'s' * (len(file.kernels) != 1)}"
+    lines = [f"{path} has {count}; with --grid and --block, one is checked"]
     for kernel in file.kernels:
         variables = ", ".join(f"{it.type} {it.name}" for it in file.variables_of(kernel))
         lines += ["", f"{kernel.loc.file}:{kernel.loc.line}: {kernel}", f"  {_call(path, file, kernel)}"]

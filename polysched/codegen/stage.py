@@ -41,7 +41,7 @@ def improve_expressions(fn: Function, options: Options, target: TargetData) -> F
     fn = optional("digits", join_digits, fn)
     fn = optional("normalize", normalize, fn, fast_math=fast_math)
     fn = optional("unswitch", unswitch, fn)
-    fn = optional("simplify", simplify, fn)  # folds the constants that are neighbours now, before they are named
+    fn = optional("simplify", simplify, fn)  # folds the constants that are neighbors now, before they are named
     fn = optional("licm", licm, fn, **settings)
     if fast_math and not gpu:
         fn = optional("inverses", with_inverses, fn)

@@ -221,7 +221,9 @@ class _Statements:
             case ast.Name(id=name) if name in scope.arrays:
                 problem = f"the whole array '{name}' is assigned", "assign its elements in a loop"
             case ast.Name(id=name) if name in (*scope.sizes, *scope.scalars):
-                problem = f"the parameter '{name}' is assigned, and parameters are read-only", "assign another name"
+                result = f", or {name}[0] of an array of one element, as in {name}: ps.f64[1]"
+                hint = f"assign another name{result if name in scope.scalars else ''}"
+                problem = f"the parameter '{name}' is assigned, and parameters are read-only", hint
             case ast.Name(id=name) if name in scope.loops:
                 what = f"the loop variable '{name}' is changed in the body of its loop"
                 problem = what, "change the range of the loop"

@@ -149,6 +149,9 @@ def _annotation(source: Source, param: ast.arg) -> tuple[DType | Size, Sequence[
     name = last_name(kind)
     if name == "size" and shape is None:
         return Size(), None
+    if name.startswith("complex"):
+        hint = "give the real and the imaginary part an array each"
+        raise source.error(annotation, "complex numbers are not supported", hint)
     if name not in DTYPES:
         raise source.error(annotation, f"the annotation of '{param.arg}' is not one of {_NAMES} and size", hint)
     return DTYPES[name], shape

@@ -56,7 +56,7 @@ class Bits:
         return " + ".join(terms) or "0"
 
     def _runs(self) -> list[tuple[str, int, int, int]]:
-        """Neighbours that stay neighbours: the name, its first bit, how many, and the first one's place."""
+        """Neighbors that stay neighbors: the name, its first bit, how many, and the first one's place."""
         placed = [(bit[0], bit[1], place) for place, bit in enumerate(self.bits) if bit]
         runs = [list(run) for _, run in groupby(placed, lambda each: (each[0], each[1] - each[2]))]
         return [(name, first, len(run), place) for run in runs for name, first, place in run[:1]]

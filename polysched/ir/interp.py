@@ -157,7 +157,7 @@ class _Compiler:
         return lambda values: then(values) if cond(values) else other(values)
 
     def alloc(self, stmt: ir.Alloc) -> Callable[[Values], None]:
-        """Uninitialised memory holds something unlikely, so that reading it shows."""
+        """Uninitialized memory holds something unlikely, so that reading it shows."""
         name, dtype, is_shared = stmt.array.name, stmt.array.dtype.numpy, stmt.array.space == "shared"
         shape = [self.expr(extent) for extent in stmt.array.shape]
         poison = {"f": math.nan, "b": True}.get(stmt.array.dtype.kind, 0x5A)

@@ -15,7 +15,7 @@ Meaning, stated once:
 - min(a, b) is `b if b < a else a`, max(a, b) is `b if b > a else a`.
 - `&&`, `||` and Select evaluate only what they need, left to right; so a guard protects what it guards.
 - For counts from lo while var < hi (step > 0) or var > hi (step < 0); lo and hi are evaluated once.
-- Let binds a name for the rest of its block. Alloc makes an uninitialised local array for the rest of its block.
+- Let binds a name for the rest of its block. Alloc makes an uninitialized local array for the rest of its block.
 """
 
 from __future__ import annotations

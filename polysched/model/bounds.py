@@ -60,7 +60,7 @@ _EXACT_SECONDS = 3.0  # for all accesses of a nest
 _QUESTION_SECONDS = 0.5
 
 
-_HINT = 'shrink the loop, guard the access, or declare the array larger, as in f64["n + 1"]'
+_HINT = 'shrink the loop, guard the access, or declare the array larger, as in n + 1 for n'
 
 
 def _complaint(statement: Statement, outside: isl.Map, array: Array, sizes: tuple[str, ...]) -> str:

@@ -1,4 +1,4 @@
-"""Recognises reductions: updates whose order only the rounding of floats can tell.
+"""Recognizes reductions: updates whose order only the rounding of floats can tell.
 
     s[i] = s[i] + a[i, k] * b[k]      "+"          m = max(x[i], m)       "max"
     s[i] = s[i] - x + y               "+"          s[i] = s[i - 1] + x    "": updates no element of s

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from polysched.codegen.emit.region import emit_call, emit_region, loops_on_threads
 from polysched.codegen.emit.source import Offload
@@ -24,6 +24,7 @@ from polysched.ir.node import walk
 from polysched.ir.nodes import Call, For
 from polysched.model.counting.touched import touched_elements
 from polysched.model.extents import sizes_that_fit
+from polysched.opt.by_hand import Script
 from polysched.opt.unchanged import runs_the_same_loops
 from polysched.pipeline import Compiled, optimize
 from polysched.plan.mapped import FOR_THREADS
@@ -64,6 +65,7 @@ class Job:
     in_one: bool = False  # for CUDA: the kernels are in front of a text that is C++ too
     options: Options | None = None
     always: bool = False  # kernels run where the region's own text is as good, too
+    scripts: Mapping[str, Script] = field(default_factory=dict)  # schedules by hand, by the names of nests
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,7 +127,7 @@ def outcome_of(region: Region, data: bytes, job: Job) -> Outcome:
     BudgetExceeded if that takes too long."""
     place = place_of(region.path, data, region.begin, region.function.name)
     kept = Outcome(begin=region.begin, end=region.end, place=place, summary="")
-    done = _compiled(region, job.target, job.options)
+    done = _compiled(region, job)
     if isinstance(done, str):
         return replace(kept, summary=done)
     offload, sizes = None, sizes_that_fit(done.scop, region.function)
@@ -148,12 +150,16 @@ def place_of(path: str, data: bytes, begin: int, name: str) -> str:
     return f"{path}:{line}: {name}"
 
 
-def _compiled(region: Region, target: Target, options: Options | None) -> Compiled | str:
+def _compiled(region: Region, job: Job) -> Compiled | str:
     """The region compiled, or why it is better left alone."""
+    target, options, script = job.target, job.options, job.scripts.get(region.function.name)
     calls = {node.fn for node in walk(region.function.body) if isinstance(node, Call) and not is_in_library(node)}
     if TARGETS[target].has_grid and calls:
         return f"{TARGETS[target].language} has no {', '.join(sorted(calls))}"
-    done = optimize(region.function, target, options=options)
+    schedule = script.schedule_of(region.function) if script else None
+    if schedule and options == Options():  # no flag says otherwise
+        options = schedule.history.options
+    done = optimize(region.function, target, schedule=schedule, options=options)
     mapping, _, reason = done.rungs["mapping"].partition(", since ")
     if mapping == "the nest as it was given":
         raise BudgetExceeded(reason)

@@ -42,6 +42,8 @@ def rewrite_supervised(given: Input, job: Job, *, keep_going: bool = True) -> Re
             spans: Sequence[tuple[int, int, str]] = worker.call(SECONDS, _spans, given)
         except (BudgetExceeded, RuntimeError) as error:
             raise InputError(f"{given.path} cannot be read: {error}") from error
+        if unknown := job.scripts.keys() - (names := [name for _, _, name in spans]):
+            raise InputError(f"'{given.path}' has no region '{min(unknown)}'", hint=f"it has: {', '.join(names)}")
         outcomes: list[Outcome] = []
         for k, (begin, end, name) in enumerate(spans):
             try:

@@ -1,7 +1,7 @@
 """Scenes as a matplotlib figure, one under the other: panels in rows, a legend, notes.
 
-Colours are told apart by all kinds of eyes: those of dependences are Okabe and Ito's, and their dashes differ too;
-steps run from dark to light in viridis, which does so in grey as well.
+Colors are told apart by all kinds of eyes: those of dependences are Okabe and Ito's, and their dashes differ too;
+steps run from dark to light in viridis, which does so in gray as well.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ class _Drawing:
             axes.scatter(x, y, s=size, c=colours, marker=shape, edgecolors=INK, linewidths=0.3, zorder=4, label=name)
             numbered = [dot for dot in some if scene.is_tiled and not dot.is_inside and size >= _NUMBERED]
             for dot in numbered:
-                ink = "#ffffff" if dot.step < 0.6 * scene.steps else "#111111"  # whatever the page's colours
+                ink = "#ffffff" if dot.step < 0.6 * scene.steps else "#111111"  # whatever the page's colors
                 axes.text(*dot.at, dot.step, fontsize=6, color=ink, ha="center", va="center_baseline", zorder=6)
 
     def arrow(self, arrow: Arrow, scene: Scene, axes: Sequence[Any]) -> None:
@@ -237,7 +237,7 @@ class _Drawing:
         (share, step, scene), (end, last, other) = (side(shown, key=lambda each: each[0]) for side in (min, max))
         yield step, scene, "first step" if share == 0 else f"step {step} of 0 to {scene.steps - 1}"
         text = "last step" if end == 1 else f"step {last} of 0 to {other.steps - 1}"
-        yield last, other, f"{text}; same colour, same time"
+        yield last, other, f"{text}; same color, same time"
 
     def legend(self, y: float, handles: list[Any]) -> None:
         self.figure.legend(

@@ -1,4 +1,4 @@
-"""What notebooks show of a schedule: its tree in colours, the order of its iterations, and texts to unfold."""
+"""What notebooks show of a schedule: its tree in colors, the order of its iterations, and texts to unfold."""
 
 from __future__ import annotations
 

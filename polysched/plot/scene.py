@@ -86,7 +86,7 @@ def scene(scop: Scop, dependences: Dependences, tree: Tree, drawn: Drawn, notes:
     tangled = {each.title for each in shown if _overlap(each)}
     if tangled:
         whose = "; ".join(sorted(tangled))
-        left.append(f"tiles of {whose} overlap here: dots have the colours and, with room, numbers of steps")
+        left.append(f"tiles of {whose} overlap here: dots have the colors and, with room, numbers of steps")
     panels = tuple(_panel(each, ranks, is_tiled=is_tiled, has_outlines=each.title not in tangled) for each in shown)
     return Scene(_summary(runs), panels, some, len(ranks), is_tiled, (*notes, *left))
 

@@ -1,4 +1,4 @@
-"""A figure as SVG to be put into a page: text stays text, and ink and arrows take the page's colours, if it has some.
+"""A figure as SVG to be put into a page: text stays text, and ink and arrows take the page's colors, if it has some.
 
     figure  ->  <svg ... role="img" aria-label="gemm"><g id="gemm-figure_1"> ...
 """

@@ -1,1 +1,1 @@
-"""Edits of a nest before it is modelled, and which of them it gets."""
+"""Edits of a nest before it is modeled, and which of them it gets."""

@@ -1,4 +1,4 @@
-"""Which edits a nest gets before it is modelled: every gate is here, with its reason. What they do is in edits.py.
+"""Which edits a nest gets before it is modeled: every gate is here, with its reason. What they do is in edits.py.
 
     gemm, "c"           expand("s")
     conv2d, "c"         units(); zeros("data", how="padded copy")
@@ -30,7 +30,7 @@ Model = Callable[[Function], tuple[Scop, Dependences]]
 def prelude(
     function: Function, target: TargetData, options: Options, model: Model, *, is_given: bool = False
 ) -> Edited:
-    """The nest as it is modelled, and the edits that make it so. `is_given`: the order of its loops is, by name."""
+    """The nest as it is modeled, and the edits that make it so. `is_given`: the order of its loops is, by name."""
     is_open = not is_given and leaves_order_open(options)
     nest = Edited(function)
     if is_open and options.tile:  # tiles by hand are an order, which nobody has asked for

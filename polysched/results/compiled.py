@@ -104,7 +104,7 @@ class Compiled:
 
     @property
     def prelude(self) -> tuple[NestEdit, ...]:
-        """What was done to the nest before it was modelled."""
+        """What was done to the nest before it was modeled."""
         return self.plan.prelude
 
     @property
@@ -379,11 +379,12 @@ class Compiled:
         candidates = () if lifted is None else motions(passes[lifted - 1][1], **settings)[1]
         return expression_report(passes, sizes, candidates)
 
-    def explain(self, *, line: int | None = None) -> str:
+    def explain(self, sizes: Mapping[str, int] | None = None, *, line: int | None = None) -> str:
         """Why each loop of the source, and each that the solver found, is or is not parallel, tiled, SIMD and fused,
         with source lines and what would change it; then the loops of the kernel, and fallbacks that were taken.
 
-        With `line`, only the loops around the statements of that source line, or in the loop there.
+        Times are predicted at `sizes`, and those that are not given are large. With `line`, only the loops around the
+        statements of that source line, or in the loop there.
         """
         text = explain(
             self.plan.scop,
@@ -400,8 +401,8 @@ class Compiled:
         edits = ", ".join(str(edit) for edit in self.prelude if edit != WITHOUT_DEAD)  # the text says what is left out
         first = [f"edited first: {edits}"] if edits else []
         declined = (f"declined: {each}" for each in self.declined)
-        hints = hint if is_serial else []
-        return "\n".join([*first, text, *self._fallbacks(), *declined, *self._candidates, *kernels, *hints])
+        hints, times = hint if is_serial else [], self._candidates(sizes or {})
+        return "\n".join([*first, text, *self._fallbacks(), *declined, *times, *kernels, *hints])
 
     def _fallbacks(self) -> list[str]:
         """The stages that did not go their first way."""
@@ -469,13 +470,13 @@ class Compiled:
             raise InputError(f"no sizes were found for which '{self.nest.name}' stays in its arrays{told}")
         return sizes
 
-    @cached_property
-    def _candidates(self) -> list[str]:
+    def _candidates(self, given: Mapping[str, int]) -> list[str]:
         """What it could run as, with predicted times, where the compiler chose."""
+        require_sizes(self.nest, given)
         if self._target.has_grid or self.by_hand is not None or self.scheduled.rung == "given":
             return []
         machine = calibrated(self.options.machine)
-        sizes = typical_sizes(self.nest, self.valid_sizes, machine)
+        sizes = typical_sizes(self.nest, self.valid_sizes, machine, given)
         if sizes is None or len(times := candidates(self.plan, self.options, sizes, machine)) < 2:
             return []
         at = f" at {', '.join(f'{name} = {size}' for name, size in sizes.items())}" if sizes else ""

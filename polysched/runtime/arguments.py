@@ -170,7 +170,9 @@ def _check_array(array: Array, given: Form, is_written: bool) -> None:
     if given.dtype != np.dtype(array.dtype.numpy):
         order = "" if given.dtype.isnative else " in foreign byte order"
         type_name = array.dtype.numpy if given.is_on_device else f"numpy.{array.dtype.numpy}"
-        raise LaunchError(f"{expected}, not {found}{order}; convert it with .astype({type_name})")
+        is_complex = given.dtype.kind == "c"
+        how = "complex numbers are not supported" if is_complex else f"convert it with .astype({type_name})"
+        raise LaunchError(f"{expected}, not {found}{order}; {how}")
     if len(given.shape) != len(array.shape):
         raise LaunchError(f"{expected}, not {found}: {len(given.shape)} dimensions instead of {len(array.shape)}")
     if not given.is_contiguous:

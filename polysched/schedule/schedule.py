@@ -239,7 +239,7 @@ class Schedule:
         before: Before = False,
     ) -> Any:
         """A matplotlib Figure of the iterations in this order, in source order with `before=True`, or in "both":
-        dependences as arrows, hyperplanes as lines, tiles; what may run at the same time has one colour.
+        dependences as arrows, hyperplanes as lines, tiles; what may run at the same time has one color.
 
         Small sizes are taken if none are given. PolyschedError if matplotlib, of the extra [report], is missing.
         """

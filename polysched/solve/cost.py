@@ -1,7 +1,7 @@
 """The rows of the scheduling ILP: legality, the bound on distances, and what makes a hyperplane a new one.
 
     S[i, j] -> S[i+1, j+1]          C1 + C2 >= 0                legality: the sink is not before the source
-    over the unknowns         ->    u*N + w >= C1 + C2          the bound, which is minimised
+    over the unknowns         ->    u*N + w >= C1 + C2          the bound, which is minimized
     u, w, C1, C2, c0                C1 + C2 >= 1                not zero; after (1, 0) was found: C2 >= 1
 
 Bondhugula et al., PLDI 2008, section 3; with `signed` coefficients Bondhugula et al., TOPLAS 2016, section 3

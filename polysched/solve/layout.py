@@ -14,8 +14,8 @@ import numpy as np
 
 from polysched.solve.problem import Objective
 
-LARGE = 1 << 20  # upper bound of u, w, shifts and constants, which are minimised anyway
-STEEP = 32  # largest coefficient: a stencil of radius r needs r, a linearised index could ask for its extents
+LARGE = 1 << 20  # upper bound of u, w, shifts and constants, which are minimized anyway
+STEEP = 32  # largest coefficient: a stencil of radius r needs r, a linearized index could ask for its extents
 STEEP_SIGNED = 4  # largest magnitude of a coefficient that may be negative (TOPLAS 2016, section 3.3)
 
 

@@ -1,6 +1,6 @@
 """A scheduling ILP as plain data: integer unknowns, rows A x >= b, bounds, and objectives in order of importance.
 
-    minimise u, then w, then C1 + C2, then c0, then C1 + 2C2, where
+    minimize u, then w, then C1 + C2, then c0, then C1 + 2C2, where
         C1 - C2 >= 0
         2u + w - C1 - C2 >= 0
         ...
@@ -26,7 +26,7 @@ class Objective:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Problem:
-    """Lexicographic minimisation over the integers."""
+    """Lexicographic minimization over the integers."""
 
     names: tuple[str, ...]
     rows: np.ndarray  # int64, (constraints, unknowns)
@@ -49,4 +49,4 @@ class Problem:
     def __str__(self) -> str:
         goals = ", then ".join(row_text(objective.row, self.names) for objective in self.objectives)
         lines = (f"{row_text(row, self.names)} >= {bound}" for row, bound in zip(self.rows, self.least, strict=True))
-        return "\n".join((f"minimise {goals}, where", *(f"    {line}" for line in lines)))
+        return "\n".join((f"minimize {goals}, where", *(f"    {line}" for line in lines)))

@@ -102,14 +102,14 @@ def strides(script: Script) -> None:
         if band.permutable and len(band.members) > 1 and is_innermost(band):
             best = nearest(band, script.scop, around.members)
             names = names_of(band.members)
-            why = "its iterations touch neighbours in memory"
+            why = "its iterations touch neighbors in memory"
             if name := script.pick(f"innermost.{names[0]}", names[best], ("", *names), why):
                 best = names.index(name)
                 script.reorder([*(name for name in names if name != names[best]), names[best]])
 
 
 def fuse_tiles(script: Script) -> None:
-    """A loop over blocks that neighbours have in common around both."""
+    """A loop over blocks that neighbors have in common around both."""
     for one, first, other, second in list(tiles_to_fuse(script.tree, script.dependences)):
         if not script.says(f"fuse.{first.name}", "the second reads blocks that the first has just written"):
             continue

@@ -207,7 +207,7 @@ def _points_of_each(
 
 
 def _parts(branches: Sequence[set[str]], fused: Sequence[set[str]]) -> list[list[str]]:
-    """The statements in turn, those of neighbours that were in one nest before together."""
+    """The statements in turn, those of neighbors that were in one nest before together."""
     parts: list[list[str]] = []
     for own in branches:
         if parts and any({*parts[-1], *own} <= together for together in fused):

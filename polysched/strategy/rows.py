@@ -15,7 +15,7 @@
 
 A row then stays in the first cache from nest to nest, threads start once, and what lives within a row needs no memory
 but that of one row. It pays where each sum runs on lanes along its row, so where its order is free and it reads
-neighbours; not for products of matrices, of which rows share what they read. Legal where every dependence between the
+neighbors; not for products of matrices, of which rows share what they read. Legal where every dependence between the
 nests stays within one row. On GPUs, what each element of a row is made of is computed again where it is read, rather
 than stored for all rows: the row itself comes from the cache.
 """
@@ -92,7 +92,7 @@ def _on_blocks(script: Script, found: Fused) -> None:
 
 
 def join_lanes(script: Script, pairs: Callable[[], Iterable[tuple[str, str]]]) -> None:
-    """Neighbours on lanes as one loop, where one of them adds up."""
+    """Neighbors on lanes as one loop, where one of them adds up."""
     kept: set[tuple[str, str]] = set()
     while pair := next((pair for pair in pairs() if pair not in kept), None):
         if script.says(f"join.{pair[1]}", "a row is read once for both"):
@@ -147,7 +147,7 @@ def _threads(script: Script, lanes: Sequence[Loop]) -> tuple[int, tuple[int, ...
 
 
 def rows_to_fuse(tree: Tree, scop: Scop, dependences: Dependences) -> Iterator[Fused]:
-    """Neighbours in sequences that have their rows in common, where one of them is a sum along rows; none if sums have
+    """Neighbors in sequences that have their rows in common, where one of them is a sum along rows; none if sums have
     an order."""
     if dependences.reorder_reductions:
         for node, around in Around((), dependences.coincidence).walk(tree, inner_first=True):
@@ -174,7 +174,7 @@ class _Rows:
         return Fused(members, (Nest(members, serial, branch.filter),))
 
     def is_along_rows(self, band: Band) -> bool:
-        """Does each statement add up neighbours, of which rows share none, and may it do so in any order?"""
+        """Does each statement add up neighbors, of which rows share none, and may it do so in any order?"""
         rows = Band(tuple(member for member in band.members if member.coincident))
         inside = self.around.below(rows).reaching
         serial = [member for member in band.members if not member.coincident]
@@ -190,7 +190,7 @@ class _Rows:
         return True
 
     def join(self, found: Fused, other: Filter, is_before: bool) -> Fused | None:
-        """The rows with a neighbour in them; None if it has other rows, or nothing to do with these."""
+        """The rows with a neighbor in them; None if it has other rows, or nothing to do with these."""
         band = other.child
         if not isinstance(band, Band) or not band.permutable or not is_innermost(band):
             return None
@@ -207,7 +207,7 @@ class _Rows:
         return found.joined(Nest(own, rest, other.filter), first=is_before)
 
     def has_rows(self, band: Band, rest: Iterable[Member]) -> bool:
-        """Does one of the loops that are left go from neighbour to neighbour?"""
+        """Does one of the loops that are left go from neighbor to neighbor?"""
         statements = [Loops(statement, band, self.around) for statement in statements_of(band, self.scop)]
         if not all(loops.move for loops in statements):
             return False

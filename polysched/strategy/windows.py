@@ -232,7 +232,7 @@ def _along_row(script: Script, array: str) -> str:
 
 
 def _to_join(script: Script) -> Iterator[tuple[str, str]]:
-    """Neighbours along a row that read the same and nothing of each other, to be one loop."""
+    """Neighbors along a row that read the same and nothing of each other, to be one loop."""
     along = [each for each in loops(script.draft.nested) if is_innermost(each.band)]
     for one, other in combinations(along, 2):
         if one.around != other.around or _reads(script, one).isdisjoint(_reads(script, other)):

@@ -337,7 +337,7 @@ double unset; A[0] = unset;
 hint: give it a value, as in unset = 0
 
 double v[2] = {1, 2}; A[0] = v[0];
-^ 'v' has an initialiser
+^ 'v' has an initializer
 hint: assign its elements in loops
 
 for (i = 0; i < n; i++) { const int q = A[i]; double v[q]; v[0] = 1; A[i] = v[0]; }

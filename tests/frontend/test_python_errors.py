@@ -162,7 +162,7 @@ hint: assign another name
 
 x *= 2
 ^ the parameter 'x' is assigned, and parameters are read-only
-hint: assign another name
+hint: assign another name, or x[0] of an array of one element, as in x: ps.f64[1]
 
 a = 0
 ^ the whole array 'a' is assigned
@@ -524,6 +524,10 @@ hint: write a: ps.f64["n"] for an array, ps.f64 for a number, ps.size for a size
 def f(a: list["n"], n: size): pass
          ^ the annotation of 'a' is not one of f64, f32, f16, i8, i16, i32, i64, u8, u16, u32, u64, boolean and size
 hint: write a: ps.f64["n"] for an array, ps.f64 for a number, ps.size for a size
+
+def f(a: complex128["n"], n: size): pass
+         ^ complex numbers are not supported
+hint: give the real and the imaginary part an array each
 
 def f(a: 'f64'): pass
          ^ the annotation of 'a' is not one of f64, f32, f16, i8, i16, i32, i64, u8, u16, u32, u64, boolean and size

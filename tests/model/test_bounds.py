@@ -62,7 +62,7 @@ def test_an_access_that_is_always_outside_is_refused_with_its_smallest_example()
         valid(write(add(i, 1), hi=n))
     assert str(error.value) == (
         "'a' has shape [n], but i = 0 touches a[1] when n = 1, m = 0\n"
-        'hint: shrink the loop, guard the access, or declare the array larger, as in f64["n + 1"]'
+        'hint: shrink the loop, guard the access, or declare the array larger, as in n + 1 for n'
     )
 
 

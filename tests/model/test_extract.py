@@ -131,7 +131,7 @@ def test_an_access_that_always_leaves_its_array_is_refused():
         extract(function(loop("i", 0, n, store(A, (add(i, 1),), 1.0))))
     assert str(error.value) == (
         "'A' has shape [n], but i = 0 touches A[1] when n = 1\n"
-        'hint: shrink the loop, guard the access, or declare the array larger, as in f64["n + 1"]'
+        'hint: shrink the loop, guard the access, or declare the array larger, as in n + 1 for n'
     )
 
 

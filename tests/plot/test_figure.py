@@ -92,14 +92,14 @@ def test_the_legend_says_what_there_is():
         "one iteration of the outer loop",
         "of the inner loop",
         "first step",
-        "last step; same colour, same time",
+        "last step; same color, same time",
     ]
 
 
 def test_the_legend_names_steps_that_are_in_the_picture():
     figure = ps.Schedule(parse_nest(LOOP, "loop.py")).plot({"T": 7, "n": 4})
     labels = [text.get_text() for legend in figure.legends for text in legend.get_texts()]
-    assert labels[-2:] == ["first step", "step 3 of 0 to 6; same colour, same time"]
+    assert labels[-2:] == ["first step", "step 3 of 0 to 6; same color, same time"]
 
 
 LOOP = """\

@@ -166,7 +166,7 @@ def test_where_tiles_of_statements_overlap_dots_have_their_steps():
     ((_, found),) = scenes(done.scop, done.dependences, {"after": done.tree})
     assert found.is_tiled and all(panel.tiles == () for panel in found.panels)
     assert not any(dot.is_inside for panel in found.panels for dot in panel.dots)
-    assert found.notes[-1] == "tiles of S0, S1 overlap here: dots have the colours and, with room, numbers of steps"
+    assert found.notes[-1] == "tiles of S0, S1 overlap here: dots have the colors and, with room, numbers of steps"
     steps = {dot.step for panel in found.panels for dot in panel.dots}
     assert steps == set(range(found.steps))
 

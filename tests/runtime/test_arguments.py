@@ -49,6 +49,7 @@ MISALIGNED = np.zeros(4 * 8 + 1, np.uint8)[1:].view(np.float64)
         ({"x": [0.0] * 4}, "x must be a numpy array f64[n], not list"),
         ({"x": np.ma.zeros(4)}, "x must be a numpy array f64[n], not MaskedArray"),
         ({"x": np.zeros(4, "f4")}, "not float32 of shape (4,); convert it with .astype(numpy.float64)"),
+        ({"x": np.zeros(4, complex)}, "not complex128 of shape (4,); complex numbers are not supported"),
         ({"x": np.zeros(4, ">f8")}, "not >f8 of shape (4,) in foreign byte order; convert it"),
         ({"x": np.zeros((4, 1))}, "not float64 of shape (4, 1): 2 dimensions instead of 1"),
         ({"x": np.zeros(8)[::2]}, "its strides are (16,); pass a copy: numpy.ascontiguousarray(x)"),

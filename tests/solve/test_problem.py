@@ -10,7 +10,7 @@ from tests.solve.stencil import stencil_edges, stencil_form
 def test_the_ilp_of_the_stencil_prints():
     problem = stencil_form().problem(["S"], stencil_edges(), {"S": ()}, Way())
     assert str(problem) == (
-        "minimise u, then w, then C1 + C2, then c0, then 2C1 + 4C2, where\n"
+        "minimize u, then w, then C1 + C2, then c0, then 2C1 + 4C2, where\n"
         "    2u + w - C1 - C2 >= 0\n"
         "    2u + w - C1 >= 0\n"
         "    C1 - C2 >= 0\n"

@@ -112,7 +112,7 @@ def test_registers_fill_the_tiles_that_are_decided():
 def test_a_decision_is_changed_and_what_follows_is_made_anew():
     schedule = ps.Schedule.auto(KERNELS["trmm"].nest, options=OPTIONS)
     assert [str(each) for each in schedule.decisions if "_" not in each.key][:3] == [
-        "innermost.j = 'j'  of '', 'j', 'k', 'i': its iterations touch neighbours in memory",
+        "innermost.j = 'j'  of '', 'j', 'k', 'i': its iterations touch neighbors in memory",
         "tile.k = 256  of 0, 8, 16, 32, 64, 128, 256, 512: what a tile touches stays in the caches",
         "tile.i = 64  of 0, 8, 16, 32, 64, 128, 256, 512: what a tile touches stays in the caches",
     ]

@@ -1,6 +1,6 @@
 """Source and generated code side by side: each line with its number, and links between lines that belong together.
 
-    10  A[i][j] = ...      <->      47  A[t21 + c5] = ...     both marked by one colour, and lit together
+    10  A[i][j] = ...      <->      47  A[t21 + c5] = ...     both marked by one color, and lit together
 """
 
 from __future__ import annotations

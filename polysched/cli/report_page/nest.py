@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise, takewhile
 
+from polysched.cli.knobs import in_flags
 from polysched.cli.report_page.code import Code, code, linked_lines
 from polysched.config.target import TARGETS
 from polysched.deps.dependences import Dependence
@@ -39,7 +40,7 @@ def nest_html(name: str, done: Compiled) -> Html:
         _part("Order of iterations", _pictures(name, done)),
         _part("Schedule trees", _trees(done)),
         _part("Dependences", _dependences(done, shown)),
-        _part("What the loops allow", tag("pre", linked_lines(done.explain(), shown), class_="text")),
+        _part("What the loops allow", tag("pre", linked_lines(in_flags(done.explain()), shown), class_="text")),
         _part("What it computes and moves", tag("pre", linked_lines(str(done.counts()), shown), class_="text")),
         _part("How it was compiled", _steps(done)),
         class_="nest",

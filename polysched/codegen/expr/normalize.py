@@ -10,7 +10,7 @@
 Operands are sorted by rank, the number of loops they must stay inside; those of equal rank become one subtree.
 Two's complement addition and multiplication are associative and commutative for every operand, wrapped or not, so
 integers stay exact; floats are left alone unless `fast_math`. A constant stays the last addend: it becomes the
-immediate offset of an address, and neighbours in a stencil share the rest.
+immediate offset of an address, and neighbors in a stencil share the rest.
 
 Where it leaves fewer products in a loop, integers are multiplied out and collected (`distributive.py`).
 
@@ -59,7 +59,7 @@ class _Normalizer:
         return if_changed(statements, tuple(self.nested(stmt, at) for stmt, at in out))
 
     def nested(self, stmt: Stmt, scope: Scope) -> Stmt:
-        """`stmt`, whose own expressions are normal, with the blocks in it normalised."""
+        """`stmt`, whose own expressions are normal, with the blocks in it normalized."""
         match stmt:
             case For(body=body):
                 in_kernel = self.in_kernel

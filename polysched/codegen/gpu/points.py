@@ -8,7 +8,7 @@
                                                                      for i in 4 * t..min(n, 4 * t + 4):
                                                                          B[i] = A[i]
 
-Unrolled, what neighbouring points read is loaded once: it stays in registers.
+Unrolled, what neighboring points read is loaded once: it stays in registers.
 
 Needs: names are bound once; steps are positive.
 """

@@ -234,7 +234,7 @@ def _alike(one: Expr, other: Expr) -> bool:
 
 
 def _is_coalesced(load: Load, plan: Plan) -> bool:
-    """Do neighbouring threads read the same element, or elements next to each other, in either direction?"""
+    """Do neighboring threads read the same element, or elements next to each other, in either direction?"""
     x = plan.nest.threads[-1]
     strides = [_along(forms(part, upper=True)[0], x, plan) for part in load.index]
     return not any(strides[:-1]) and strides[-1] in (-1, 0, 1)

@@ -6,7 +6,7 @@
                 ? a[y - 1, x - 1] : 0,            for x in first..n (vector):
             ...)                                      o[y, x] = max(a[y - 1, x - 1], ...)
 
-A guarded load needs a mask, which compilers have for neighbours alone, and which costs more than what is made of it.
+A guarded load needs a mask, which compilers have for neighbors alone, and which costs more than what is made of it.
 
 Needs: names are bound once; subscripts are not linearized yet; after `accumulate`.
 Keeps: every value, and what is loaded.

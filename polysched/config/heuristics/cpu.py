@@ -28,7 +28,7 @@ FUSED_BLOCK = 64  # iterations of tile loops that are fused: eight cache lines o
 
 # Pipelines: strips of rows of the last stage, which compute what they need of the others.
 LEAST_STRIP, MOST_STRIP = 32, 256  # rows
-HALOS_OF_STRIP = 8  # what neighbours compute as well is an eighth; up to twice that still pays
+HALOS_OF_STRIP = 8  # what neighbors compute as well is an eighth; up to twice that still pays
 ROW_RATES = (Fraction(1), *(rate for k in (2, 3, 4, 8) for rate in (Fraction(k), Fraction(1, k))))  # rows for one
 USED_AGAIN = 3 / 2  # times that an element is used, up to which it is computed each time
 SAMPLE_OF_USES = 32  # that all sizes have where these are counted

@@ -32,7 +32,7 @@ from polysched.frontend.c.file.marked import (
     macros_of_keywords,
     marked_region,
     pragma_pairs,
-    require_no_directives,
+    require_own_text,
     require_read,
     require_visible,
 )
@@ -123,7 +123,7 @@ def open_c(
 
 def _region(macros: Macros, marked: Marked, name: str, pure: frozenset[str]) -> Region:
     source = macros.source
-    require_no_directives(source, marked)
+    require_own_text(source, marked)
     require_read(source, marked)
     variables = find_variables(source, marked.function, marked.statements)
     _require_local(source, marked, variables)

@@ -146,7 +146,7 @@ class Statements:
             message = f"the pointer '{decl.spelling}' is declared in the region"
             raise self.source.error(decl, message, "subscript the array that it points to")
         if any(part.kind == CursorKind.INIT_LIST_EXPR for part in children(decl)):
-            raise self.source.error(decl, f"'{decl.spelling}' has an initialiser", "assign its elements in loops")
+            raise self.source.error(decl, f"'{decl.spelling}' has an initializer", "assign its elements in loops")
         names = {node.name for extent in array.shape for node in walk_ir(extent) if isinstance(node, Var)}
         if names & {loop.var for loop in self.read.where.loops}:
             message = f"the extent of '{decl.spelling}' changes from iteration to iteration"

@@ -136,7 +136,9 @@ def _check_results(
         counted = TensorType(dtype, tuple(normal(Binary("max", extent, Const(0))) for extent in shape))
         if output.value.type not in (promised, counted):
             message = f"the result '{output.name}' is {output.value.type}, and declared as {promised}"
-            raise source.error(definition.returns, message, "declare what is returned, or convert it with astype")
+            is_converted = output.value.type.shape in (promised.shape, counted.shape)
+            hint = f"declare what is returned{', or convert it with astype' * is_converted}"
+            raise source.error(definition.returns, message, hint)
 
 
 def _stages(

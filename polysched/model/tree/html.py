@@ -1,6 +1,6 @@
-"""A schedule tree as coloured HTML: the text of `show_tree`, which a page or a notebook shows.
+"""A schedule tree as colored HTML: the text of `show_tree`, which a page or a notebook shows.
 
-Colours are those of the page if it sets them, and can be read on light and on dark paper if it does not.
+Colors are those of the page if it sets them, and can be read on light and on dark paper if it does not.
 """
 
 from __future__ import annotations

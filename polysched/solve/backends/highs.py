@@ -1,6 +1,6 @@
 """HiGHS: the linear relaxation by simplex, warm-started from one objective and one branch to the next.
 
-The weighted sum of the objectives is minimised first. Each objective is then minimised alone to prove its value,
+The weighted sum of the objectives is minimized first. Each objective is then minimized alone to prove its value,
 under the values proven before; the simplex basis is kept, so a proof mostly takes no step. Most relaxations have
 an integral optimum; the others are settled by depth-first branch and bound, or, where that gets lost and for rows
 with large factors, by HiGHS' own branch and cut.
@@ -36,7 +36,7 @@ def _lexicographic(problem: Problem, minimise: _BranchAndBound | _MixedInteger) 
     best = minimise(problem.cost)
     if best is None:
         return None
-    for objective in problem.objectives[:-1]:  # with all others fixed, the weighted sum has minimised the last
+    for objective in problem.objectives[:-1]:  # with all others fixed, the weighted sum has minimized the last
         value = objective.row @ best
         if value > _least(problem, objective.row):
             alone = minimise(objective.row)

@@ -15,7 +15,7 @@ Statements that share tiles, apart where nothing in a tile ties them together.
           filter: S                       filter: S elsewhere                         band: k, i, j
           filter: T                       filter: T elsewhere                         band: k, i, j
 
-In the factorisations that is most tiles: all but those on a diagonal. There the loops of each statement may be
+In the factorizations that is most tiles: all but those on a diagonal. There the loops of each statement may be
 reordered and unrolled for it alone. The tiles that tie statements are over-approximated by a convex set in the tiles'
 coordinates, which keeps the sets small.
 """

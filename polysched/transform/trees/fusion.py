@@ -23,7 +23,7 @@ Tile loops in common: nests that share data run block by block, one after the ot
 What S has brought to the cache T finds there, and threads start once rather than twice. Legal where every dependence
 between the nests stays within one value of their loops j. Done inside of other loops, which repeat it all.
 
-Neighbours that run on lanes over the same iterations, to be one loop: a row is read once for two sums of it.
+Neighbors that run on lanes over the same iterations, to be one loop: a row is read once for two sums of it.
 
     sequence                                           sequence
       filter: S                                          filter: T0    s = 0
@@ -221,11 +221,11 @@ def tiles_to_fuse(tree: Tree, dependences: Dependences) -> Iterator[tuple[Band, 
             one, other = branches.pop(0), branches[0]
             if found := _in_common(one, other, around.reaching):
                 yield found
-                branches.pop(0)  # a loop over blocks has no other neighbour
+                branches.pop(0)  # a loop over blocks has no other neighbor
 
 
 def _in_common(one: Filter, other: Filter, reaching: isl.UnionMap) -> tuple[Band, Member, Band, Member] | None:
-    """The parallel loops of two neighbours, of which all that they share stays within an iteration."""
+    """The parallel loops of two neighbors, of which all that they share stays within an iteration."""
     between = reaching.intersect_domain(one.filter).intersect_range(other.filter)
     if between.is_empty() or not (isinstance(one.child, Band) and isinstance(other.child, Band)):
         return None

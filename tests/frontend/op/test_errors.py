@@ -64,7 +64,7 @@ HEAD = 'def f(a: ps.f32["n", 4], b: ps.f32["m"], i: ps.i32["n"], n: ps.size):'
             "return np.linalg.svd(a)",
             12,
             "the function 'np.linalg.svd' is not supported in an operator",
-            "factorise outside; np.linalg.norm is supported",
+            "factorize outside; np.linalg.norm is supported",
         ),
         (
             "i += 1.5",
@@ -189,4 +189,8 @@ def test_refused(line, column, message, hint):
 def test_the_declared_result_is_checked():
     with pytest.raises(InputError) as caught:
         parse_op('def f(a: ps.f32["n", 4]) -> ps.f32["n", 5]:\n    return a + 1', "model.py")
-    assert "the result 'out' is f32[n, 4], and declared as f32[n, 5]" in str(caught.value)
+    said = str(caught.value)
+    assert "the result 'out' is f32[n, 4], and declared as f32[n, 5]" in said
+    assert said.endswith("\nhint: declare what is returned")
+    with pytest.raises(InputError, match="\nhint: declare what is returned, or convert it with astype"):
+        parse_op('def f(a: ps.f32["n", 4]) -> ps.f64["n", 4]:\n    return a + 1', "model.py")

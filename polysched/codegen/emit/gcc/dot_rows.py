@@ -6,7 +6,7 @@ find it in plain C.
 
                                             ->      add_dots_i32(&q8[i * 48], q3[k], &q1[k * 48], 48);
 
-vpmaddwd multiplies i16 and adds neighbours in i32, where the sum of two products wraps as ours does; vpdpwssd adds them
+vpmaddwd multiplies i16 and adds neighbors in i32, where the sum of two products wraps as ours does; vpdpwssd adds them
 to the sum, too, and vpdpbusd the products of four bytes, which vpmaddwd multiplies in two steps without it. A processor
 that has none of them runs plain C.
 """

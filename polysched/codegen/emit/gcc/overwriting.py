@@ -8,7 +8,7 @@
                 q[i * 5 + k] = a[i * 5 + k]
 
 With -O3 and masked stores in the processor, gcc unrolls the short loops, makes a masked store of the branch, and runs
-several iterations as vectors, in which groups of stores to neighbours change places. A loop of at most one iteration is
+several iterations as vectors, in which groups of stores to neighbors change places. A loop of at most one iteration is
 such a branch, too. One with an asm statement in it stays a branch; the statement itself does nothing.
 """
 

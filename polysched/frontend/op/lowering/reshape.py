@@ -92,7 +92,7 @@ def _by_digits(index: Sequence[Expr], shape: Shape, source: Shape, cuts: Sequenc
 
 
 def _between(cuts: Sequence[Expr], stride: Expr, extent: Expr) -> list[tuple[Expr, Expr]]:
-    """The neighbouring cuts from a stride up to the next one."""
+    """The neighboring cuts from a stride up to the next one."""
     return list(pairwise(cuts[cuts.index(stride) : cuts.index(product((extent, stride))) + 1]))
 
 

@@ -102,5 +102,5 @@ HINTS: dict[str, str] = {
     "histogram": "make the result, n = np.zeros(k, np.int64), and write np.add.at(n, bin_of_x, 1)",
     "fft": "write it as a product with a matrix, or call it outside",
     "random": "make random numbers outside, and pass them as a parameter",
-    "linalg": "factorise outside; np.linalg.norm is supported",
+    "linalg": "factorize outside; np.linalg.norm is supported",
 }

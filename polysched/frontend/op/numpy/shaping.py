@@ -108,7 +108,7 @@ def broadcast_to(emit: Emitter, array: Ref, shape: Any) -> Ref:
 
 
 def sliding_window_view(emit: Emitter, x: Ref, window_shape: Any, axis: Any = None) -> Ref:
-    """Windows of neighbours, in new axes: element [i, k] of windows over a vector is x[i + k]."""
+    """Windows of neighbors, in new axes: element [i, k] of windows over a vector is x[i + k]."""
     windows = shape_given(window_shape)
     axes = tuple(range(x.rank)) if axis is None else axes_in_order(axis, x.rank)
     if len(windows) != len(axes):

@@ -9,13 +9,13 @@ so it is always legal.
                ->      mark: full:32                        split("i", 32, tail="guard", names=("xo", "xi"))
                          band: xi     i mod 32
 
-`cyclic`: threads take turns, some neighbouring iterations at a time (Wolfe, 1996).
+`cyclic`: threads take turns, some neighboring iterations at a time (Wolfe, 1996).
 
     band: i       band: i_t     floor(i/4) mod 16
             ->      band: i_g     floor(i/64)               cyclic("i", 16, vector=4)
                       band: i
 
-Neighbouring threads then use neighbouring elements in each round, `vector` of them at once.
+Neighboring threads then use neighboring elements in each round, `vector` of them at once.
 """
 
 from __future__ import annotations
