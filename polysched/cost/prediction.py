@@ -38,7 +38,6 @@ class Prediction:
 
     @property
     def seconds(self) -> float:
-        """All in all."""
         parts = (self.arithmetic, self.second_cache, self.third_cache, self.memory)
         return max(parts) + SHOWN * (sum(parts) - max(parts)) + self.threads
 
