@@ -53,7 +53,6 @@ def integer_operations(
 
 
 def total(loops: Mapping[str, IntegerOperations]) -> IntegerOperations:
-    """All of them together."""
     executed: Count = 0
     for loop in loops.values():
         executed = _plus(executed, loop.executed)

@@ -40,7 +40,6 @@ class Prediction:
 
     @property
     def seconds(self) -> float:
-        """All in all."""
         parts = (self.arithmetic, self.second_cache, self.third_cache, self.memory)
         return max(parts) + SHOWN * (sum(parts) - max(parts)) + self.threads
 

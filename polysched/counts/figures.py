@@ -132,7 +132,6 @@ class Counts(Brief):
 
 
 def sum_of(figures: Iterable[Figure]) -> Figure:
-    """All of them together."""
     return reduce(Figure.__add__, figures, Figure())
 
 

@@ -128,5 +128,4 @@ class Dependences:
 
 
 def union(dependences: Iterable[Dependence]) -> isl.UnionMap:
-    """The union of the relations."""
     return isl.union_map(d.relation for d in dependences)

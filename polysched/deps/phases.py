@@ -93,5 +93,4 @@ def is_kernel(tree: Tree) -> bool:
 
 
 def is_on_threads(tree: Tree) -> bool:
-    """Is it a loop on threads?"""
     return (mark := mark_of(tree, Map)) is not None and mark.axis.startswith("thread")

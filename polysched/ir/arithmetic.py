@@ -75,14 +75,6 @@ def _dot(first: DType, second: DType) -> Callable[[int, int], int]:
     return lambda x, y: int(wrapped(sum(left(x >> shift) * right(y >> shift) for shift in shifts)))
 
 
-def _minimum(a: Value, b: Value) -> Value:
-    return b if b < a else a
-
-
-def _maximum(a: Value, b: Value) -> Value:
-    return b if b > a else a
-
-
 COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "==": operator.eq,
     "!=": operator.ne,
@@ -104,8 +96,8 @@ UNBOUNDED: dict[str, Callable[[Value, Value], Value]] = {  # before a result is 
     "&": operator.and_,
     "|": operator.or_,
     "^": operator.xor,
-    "min": _minimum,
-    "max": _maximum,
+    "min": min,
+    "max": max,
     "<<": operator.lshift,
     ">>": operator.rshift,
 }

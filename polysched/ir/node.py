@@ -163,12 +163,10 @@ def stored(nodes: Any) -> frozenset[str]:
 
 
 def loads(nodes: Any, array: str) -> list[Load]:
-    """The loads of the array."""
     return [node for node in walk(nodes) if isinstance(node, Load) and node.array == array]
 
 
 def uses(nodes: Any, array: str) -> list[Load | Store]:
-    """The loads and stores of the array."""
     return [node for node in walk(nodes) if isinstance(node, Load | Store) and node.array == array]
 
 

@@ -99,7 +99,6 @@ class Known:
         return sizes_where(conjunction(chain.from_iterable(conditions)), sorted(sizes))
 
     def greatest(self, size: str) -> int:
-        """The greatest value of a size."""
         return LARGEST_SIZE
 
 

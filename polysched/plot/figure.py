@@ -51,7 +51,6 @@ def figure(scenes: Sequence[tuple[str, Scene]]) -> Any:
 
 
 def require_matplotlib() -> Any:
-    """The module."""
     try:
         return import_module("matplotlib")
     except ImportError as error:

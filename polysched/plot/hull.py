@@ -28,7 +28,6 @@ def hull(points: Iterable[Point]) -> tuple[Point, ...]:
 
 
 def contains(corners: Sequence[Point], at: Point) -> bool:
-    """Is the point in the hull with these corners?"""
     return all(_turn(a, b, at) >= 0 for a, b in zip(corners, (*corners[1:], corners[0]), strict=True))
 
 

@@ -168,7 +168,7 @@ class Compiled:
 
     @property
     def _target(self) -> TargetData:
-        return TARGETS[self.source.language]
+        return TARGETS[self.source.target]
 
     @cached_property
     def program(self) -> Callable[..., None]:
@@ -182,7 +182,7 @@ class Compiled:
 
         LaunchError if there is no launcher of that name, or it is not installed.
         """
-        load_by = BACKENDS[self.source.language].load_by
+        load_by = BACKENDS[self.source.target].load_by
         if load_by is None:
             raise LaunchError(f"only CUDA has launchers, and this is {self._target.language}")
         program: CudaProgram = load_by(self.source, self.nest, self.valid_sizes, self.options, name)
@@ -191,7 +191,7 @@ class Compiled:
     @cached_property
     def _launched(self) -> CpuProgram | CudaProgram | OpenclProgram:
         """What runs a call: on the CPU for C, else on a device."""
-        load = BACKENDS[self.source.language].load
+        load = BACKENDS[self.source.target].load
         program: CpuProgram | CudaProgram | OpenclProgram = load(self.source, self.nest, self.valid_sizes, self.options)
         return program
 

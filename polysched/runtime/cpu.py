@@ -135,7 +135,6 @@ def load(
     """`source` compiled and loaded; `fn` is the function as the user calls it, before `linearize`. With `contract`,
     a * b + c of floats may be rounded once; with `fast_math`, floats are reassociated; `quickly` compiled, it runs
     slower."""
-    assert source.language == "c", f"a program in {source.language} does not run on the CPU"
     flags = c_flags(source.text, contract=contract, fast_math=fast_math)
     flags = tuple("-O1" if quickly and flag == "-O3" else flag for flag in flags)
     found = libmvec_has(source.text)

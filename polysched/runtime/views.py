@@ -41,7 +41,6 @@ class Form(NamedTuple):
 
     @property
     def nbytes(self) -> int:
-        """Of the elements."""
         return prod(self.shape) * self.dtype.itemsize
 
 

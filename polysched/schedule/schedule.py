@@ -352,7 +352,6 @@ class Schedule:
 
 
 def schedule_of(nest: Function, state: State) -> Schedule:
-    """The schedule of the nest in that state."""
     made = object.__new__(Schedule)
     made.nest, made._state = nest, state
     return made

@@ -121,7 +121,6 @@ def _parts(domain: isl.Set, relation: isl.Map) -> list[isl.Set] | None:
 
 
 def _branch(band: Band, part: isl.Set) -> Filter:
-    """The band for these instances."""
     own = isl.UnionSet.from_set(part)
     return Filter(own, band.within(own))
 

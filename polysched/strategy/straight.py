@@ -142,7 +142,6 @@ def _from_zero(schedule: isl.UnionMap) -> isl.UnionMap:
 
 
 def _with_function(member: Member, function: isl.UnionPwAff) -> Member:
-    """The member with these values."""
     return replace(member, schedule=isl.UnionMap.from_union_pw_aff(function))
 
 

@@ -299,7 +299,6 @@ def union_map(maps: Iterable[islpy.Map]) -> islpy.UnionMap:
 
 
 def union_set(sets: Iterable[islpy.Set]) -> islpy.UnionSet:
-    """All of them as one."""
     return reduce(islpy.UnionSet.union, map(islpy.UnionSet.from_set, sets), UnionSet("{ }"))
 
 

@@ -17,9 +17,7 @@ from polysched.codegen.emit.cuda import CudaHost, file_of, source_of
 from polysched.codegen.emit.dialect import CUDA
 from polysched.codegen.emit.source import Offload, Source
 from polysched.config.options import Options
-from polysched.errors import LaunchError
 from polysched.ir.nodes import Function
-from polysched.support import isl
 
 _CALLS = (
     "Error_t", "Success", "GetErrorString", "GetLastError", "Malloc", "MallocAsync", "Free", "FreeAsync", "Memcpy",
@@ -67,7 +65,7 @@ def emit_hip(kernel: Function, options: Options) -> Source:
     """The HIP text of `kernel`; its entry takes device pointers and returns the first hipError_t as an int."""
     source = source_of(_HipHost(kernel, contract=options.contract_floats))
     return replace(
-        source, language="hip", text=_in_hip(source.text), device=_in_hip(source.device), host=_in_hip(source.host)
+        source, target="hip", text=_in_hip(source.text), device=_in_hip(source.device), host=_in_hip(source.host)
     )
 
 
@@ -81,8 +79,3 @@ def _in_hip(text: str) -> str:
     for word, own in _WORDS:
         text = re.sub(word, own, text, flags=re.MULTILINE)
     return text
-
-
-def refuse_to_load(source: Source, nest: Function, valid_sizes: isl.Set, options: Options) -> None:
-    hint = "compile its text with hipcc; verify() runs it on the CPU"
-    raise LaunchError(f"{nest.name}: HIP is not launched from Python: {hint}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from polysched.codegen.emit.c import emit_c
@@ -12,13 +13,15 @@ from polysched.codegen.emit.cuda import emit_cuda, emit_cuda_file
 from polysched.codegen.emit.opencl import emit_opencl, emit_opencl_file
 from polysched.codegen.emit.source import Offload, Source
 from polysched.config.options import Options, Target
+from polysched.config.target import TARGETS
+from polysched.errors import LaunchError
 from polysched.ir.nodes import Function
 from polysched.runtime.cpu import load
 from polysched.runtime.gpu.cuda import CudaProgram, load_cuda
 from polysched.runtime.gpu.cuda_driver import Launcher, require_bindings
 from polysched.runtime.gpu.opencl import load_opencl
 from polysched.support import isl
-from polysched.targets.hip import emit_hip, emit_hip_file, refuse_to_load
+from polysched.targets.hip import emit_hip, emit_hip_file
 
 Load = Callable[[Source, Function, isl.Set, Options], Any]  # a program; it is called with arguments, and times calls
 
@@ -39,6 +42,12 @@ def _load_by(source: Source, nest: Function, valid_sizes: isl.Set, options: Opti
     return program
 
 
+def refuse_to_load(compiler: str, source: Source, nest: Function, valid_sizes: isl.Set, options: Options) -> None:
+    """The `load` of a target that Python does not launch: LaunchError, which names the compiler of its texts."""
+    what = f"{nest.name}: {TARGETS[source.target].language} is not launched from Python"
+    raise LaunchError(f"{what}: compile its text with {compiler}; verify() runs it on the CPU")
+
+
 BACKENDS: Mapping[Target, Backend] = {
     "c": Backend(
         emit=lambda kernel, options: emit_c(kernel, vector_math=options.fast_math),
@@ -57,5 +66,5 @@ BACKENDS: Mapping[Target, Backend] = {
         emit_file=lambda offloads, options: emit_opencl_file(offloads, contract=options.contract_floats),
         load=lambda source, nest, sizes, options: load_opencl(source, nest, sizes),
     ),
-    "hip": Backend(emit=emit_hip, emit_file=emit_hip_file, load=refuse_to_load),
+    "hip": Backend(emit=emit_hip, emit_file=emit_hip_file, load=partial(refuse_to_load, "hipcc")),
 }

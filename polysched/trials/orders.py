@@ -28,7 +28,6 @@ BACKWARDS = -1
 
 
 def has_loops(kernel: Function, kinds: Collection[str]) -> bool:
-    """Has it a loop of one of these kinds?"""
     return any(isinstance(node, For) and node.kind in kinds for node in walk(kernel.body))
 
 

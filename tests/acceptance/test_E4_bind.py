@@ -23,7 +23,7 @@ def bound(tail: str) -> ps.Schedule:
 def in_threads(done: ps.Compiled) -> str:
     """The kernel, with the names of this block and thread in the place of the variables that count them."""
     text = done.source.device
-    for definition, name in zip(DEFINED[done.source.language], ("blockIdx.x", "threadIdx.x"), strict=True):
+    for definition, name in zip(DEFINED[done.source.target], ("blockIdx.x", "threadIdx.x"), strict=True):
         if (variable := re.search(definition, text)) is not None:
             text = re.sub(rf"\b{variable.group(1)}\b", name, text)
     return re.sub(r"\((index_t|long)\)", "", text)

@@ -92,7 +92,7 @@ def in_a_region(fn: Function) -> Run:
     )  # fmt: skip
     before, after = emit_region(kernel, region, Set("{ : }"))
     text = f"{whole.text[: whole.text.rindex(chr(10) + '{' + chr(10))]}\n{{\n{before}{after}}}\n"
-    source = Source(language="c", text=text, entry=whole.entry, parameters=whole.parameters)
+    source = Source(target="c", text=text, entry=whole.entry, parameters=whole.parameters)
     return compiled(fn, source, "-std=c99", "-ffp-contract=off")
 
 

@@ -134,7 +134,7 @@ def as_source(fn) -> Source:
     words = frozenset(whole.text.replace("(", " ").replace(",", " ").split())
     before, after = emit_region(kernel, region(fn, taken=words | set(parameters(fn))), isl.Set("{ : }"))
     text = f"#include <stdlib.h>\n{head}\n{{\n{before}abort();\n{after}}}\n"
-    return Source(language="c", text=text, entry=whole.entry, parameters=whole.parameters)
+    return Source(target="c", text=text, entry=whole.entry, parameters=whole.parameters)
 
 
 def assert_runs_as_interpreted(fn, arguments, flags=STRICT):

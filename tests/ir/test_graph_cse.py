@@ -6,21 +6,9 @@ import pytest
 from polysched.errors import Loc
 from polysched.ir.dtypes import f32, f64
 from polysched.ir.graph.cse import eliminate, ignoring
-from polysched.ir.graph.operations import (
-    OTHER,
-    PURE,
-    Block,
-    Builder,
-    Effects,
-    Graph,
-    Region,
-    TensorType,
-    Value,
-    reads,
-    verify,
-    writes,
-)
+from polysched.ir.graph.operations import PURE, Block, Builder, Effects, Graph, Region, TensorType, Value
 from polysched.ir.nodes import Var
+from tests.ir.graphs import OTHER, reads, verify, writes
 
 SINGLE, DOUBLE, FLAG = TensorType(f32, (Var("n"), 4)), TensorType(f64, (Var("n"), 4)), TensorType(f64)
 x, w, c = Value("x", DOUBLE), Value("w", DOUBLE), Value("c", FLAG)

@@ -30,7 +30,7 @@ def nest_html(name: str, done: Compiled) -> Html:
     shown = code(name, done.nest, done.source)
     milliseconds = 1000 * sum(event.seconds for event in done.events)
     counts = ((len(done.scop.statements), "statement"), (len(done.dependences.pairs), "dependence"))
-    made = f"{TARGETS[done.source.language].language} in {milliseconds:.0f} ms"
+    made = f"{TARGETS[done.source.target].language} in {milliseconds:.0f} ms"
     about = ", ".join([made, *(f"{number} {what}{'' if number == 1 else 's'}" for number, what in counts)])
     return tag(
         "section",
@@ -52,7 +52,7 @@ def _part(title: str, inside: Html) -> Html:
 
 
 def _panes(done: Compiled, shown: Code) -> Html:
-    generated = _pane(f"generated {TARGETS[done.source.language].language}", shown.generated)
+    generated = _pane(f"generated {TARGETS[done.source.target].language}", shown.generated)
     return tag("div", _pane("source", shown.source), generated, class_="panes")
 
 

@@ -30,4 +30,4 @@ def emit_c(fn: Function, *, vector_math: bool = False) -> Source:
     printer.block(fn.body)
     printer.close()
     lines = [*printer.header(vector_forms(fn) if vector_math else ""), *printer.lines, ""]
-    return Source(language="c", text="\n".join(lines), entry=entry, parameters=names, locs=tuple(map(loc_of, lines)))
+    return Source(target="c", text="\n".join(lines), entry=entry, parameters=names, locs=tuple(map(loc_of, lines)))

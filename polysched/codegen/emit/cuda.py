@@ -204,7 +204,7 @@ def source_of(host: CudaHost) -> Source:
     prelude, kernels = host.prelude(), tuple(host.kernels)
     lines = [*host.top(host.includes), *prelude, *host.functions(), *host.kernel_lines, *host.lines, ""]
     return Source(
-        language="cuda",
+        target="cuda",
         text="\n".join(lines),
         locs=tuple(map(loc_of, lines)),
         device=host.device_text(),

@@ -44,7 +44,7 @@ def emit_opencl(fn: Function, *, contract: bool = False) -> Source:
     host = _Host(fn, contract=contract)
     lines = _lines([host])
     return Source(
-        language="opencl",
+        target="opencl",
         text="\n".join(lines),
         locs=tuple(map(loc_of, lines)),
         device="\n".join(host.device_lines()),

@@ -46,7 +46,7 @@ def loc_of(line: str) -> Loc | None:
 class Source:
     """A complete program text; `entry` is the C name of the function in it that runs the whole nest."""
 
-    language: Target
+    target: Target
     text: str
     entry: str
     parameters: tuple[str, ...]  # the IR's names of the entry's parameters, in order
@@ -57,7 +57,7 @@ class Source:
     locs: tuple[Loc | None, ...] = field(default=(), compare=False)  # where in the user's source each line stems from
 
     def __repr__(self) -> str:
-        return brief(self, f"{self.entry}: {self.language}, {len(self.text.splitlines())} lines")
+        return brief(self, f"{self.entry}: {self.target}, {len(self.text.splitlines())} lines")
 
     def __str__(self) -> str:
         return self.text

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from polysched.codegen.memory.tile_nest import Side, least, moved
-from polysched.ir.integers.linear import Linear, added, forms
+from polysched.ir.integers.linear import Linear, added, constant_of, forms
 from polysched.ir.node import walk
 from polysched.ir.nodes import Expr, Load
 
@@ -56,10 +56,9 @@ def union(one: Box, other: Box) -> Box | None:
     """The box around both; None if no constant tells how far they are from each other."""
     origin, extents = [], []
     for a, b, long, wide in zip(one.origin, other.origin, one.extents, other.extents, strict=True):
-        distance = added(b, a, -1)
-        if any(factor for atom, factor in distance.items() if atom is not None):
+        step = constant_of(added(b, a, -1))
+        if step is None:
             return None
-        step = distance.get(None, 0)
         origin.append(a if step >= 0 else b)
         extents.append(max(long, step + wide) if step >= 0 else max(wide, long - step))
     return replace(one, origin=tuple(origin), extents=tuple(extents))

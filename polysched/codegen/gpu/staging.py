@@ -164,7 +164,6 @@ class StagedKernel:
         return all(f >= 0 and (a is None or a in counters) for a, f in form.items() if f)
 
     def over_points(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-        """All points of the thread."""
         return over_all(self.plan.nest.points, self.counters, body)
 
     # --- chunks

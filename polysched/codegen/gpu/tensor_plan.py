@@ -30,7 +30,7 @@ from polysched.codegen.memory.tile_nest import Side, side_of
 from polysched.config.target import LIMITS
 from polysched.instructions.instruction import LANES, LINE, Factor, Instruction, Subscripts
 from polysched.instructions.mma import INSTRUCTIONS
-from polysched.ir.integers.linear import Linear, added, forms
+from polysched.ir.integers.linear import Linear, added, constant_of, forms
 from polysched.ir.node import substitute, walk
 from polysched.ir.nodes import Array, Const, Expr, For, Function, Let, Stmt, Var
 from polysched.ir.rename import fresh_names
@@ -137,20 +137,15 @@ def _starts_with_tiles(subscript: Expr, plan: Plan, side: Side, tile: int) -> bo
 
 def _is_all(terms: Side, first: Linear, extent: Expr) -> bool:
     """Does the loop run over all of the array along its terms, so that what is beyond it is beyond the array, too?"""
-    ends = [high for high in forms(terms.loop.hi, upper=True) if not _is_constant(added(high, terms.start, -1))]
-    lows = (low for low in forms(terms.loop.lo, upper=False) if not _is_constant(added(low, terms.start, -1)))
+    ends = [high for high in forms(terms.loop.hi, upper=True) if constant_of(added(high, terms.start, -1)) is None]
+    lows = (low for low in forms(terms.loop.lo, upper=False) if constant_of(added(low, terms.start, -1)) is None)
     whole = forms(extent, upper=True)
     return (
-        _is_constant(added(first, terms.start, -1), 0)
-        and all(_is_constant(low, 0) for low in lows)
+        constant_of(added(first, terms.start, -1)) == 0
+        and all(constant_of(low) == 0 for low in lows)
         and len(whole) == 1
-        and all(_is_constant(added(end, whole[0], -1), 0) for end in ends)
+        and all(constant_of(added(end, whole[0], -1)) == 0 for end in ends)
     )
-
-
-def _is_constant(form: Linear, value: int | None = None) -> bool:
-    rest = any(factor for atom, factor in form.items() if atom is not None)
-    return not rest and (value is None or form.get(None, 0) == value)
 
 
 def _swizzle(by_rows: bool, width: int, line: int) -> Swizzle:

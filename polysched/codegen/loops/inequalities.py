@@ -21,7 +21,7 @@ from polysched.ir.build import add, floordiv, mul, sub
 from polysched.ir.dtypes import i64
 from polysched.ir.effects import is_total_operation
 from polysched.ir.integers.facts import Facts
-from polysched.ir.integers.linear import Linear, added, forms
+from polysched.ir.integers.linear import Linear, added, constant_of, forms
 from polysched.ir.node import variables, walk
 from polysched.ir.nodes import DIVISIONS, Binary, Call, Const, Expr, Load, Unary, Var
 
@@ -241,9 +241,8 @@ def _quotient(form: Linear, divisor: int) -> Linear:
     """The form divided, rounded down."""
     if divisor == 1:
         return form
-    if not any(factor for atom, factor in form.items() if atom is not None):
-        return {None: form.get(None, 0) // divisor}
-    return {floordiv(expression(form), divisor): 1}
+    constant = constant_of(form)
+    return {floordiv(expression(form), divisor): 1} if constant is None else {None: constant // divisor}
 
 
 def _times(form: Linear, factor: int) -> Linear:

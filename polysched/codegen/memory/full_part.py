@@ -18,7 +18,7 @@ from functools import reduce
 from polysched.codegen.memory.tile_nest import TileNest, full_when, least, mentions
 from polysched.ir.build import conjunction, floordiv
 from polysched.ir.effects import may_change
-from polysched.ir.integers.linear import Linear, added, expression, forms, never_negative
+from polysched.ir.integers.linear import Linear, added, constant_of, expression, forms, never_negative
 from polysched.ir.node import variables, walk
 from polysched.ir.nodes import Binary, Expr, For, Load, Select, Store, Var
 
@@ -79,14 +79,14 @@ def part_of(var: str, conditions: list[Linear], own: Set[str]) -> FullPart | Non
         rest = {atom: f for atom, f in form.items() if atom != key}
         if mentions(rest, own):
             return None
-        constant = not any(f for atom, f in rest.items() if atom is not None)
+        constant = constant_of(rest)
         if factor > 0:  # from ceil(-rest / factor) on
             lows.append(floordiv(expression(added({None: factor - 1}, rest, -1)), factor))
         elif factor < 0:  # to floor(rest / -factor)
             highs.append(floordiv(expression(added(rest, {None: -factor}, 1)), -factor))
-        elif not constant:
+        elif constant is None:
             always.append(never_negative(rest))
-        elif rest.get(None, 0) < 0:
+        elif constant < 0:
             return None
     always, lows, highs = (list(dict.fromkeys(part)) for part in (always, lows, highs))
     return FullPart(always, lows, highs)

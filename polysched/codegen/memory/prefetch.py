@@ -29,7 +29,7 @@ from polysched.config.heuristics.cpu import NEAR
 from polysched.config.machine import LINE
 from polysched.ir.build import add, binary, where
 from polysched.ir.effects import is_pure, is_total
-from polysched.ir.integers.linear import added, forms
+from polysched.ir.integers.linear import added, constant_of, forms
 from polysched.ir.integers.trips import most_trips
 from polysched.ir.node import arrays_of, children, loaded, map_children, stored, substitute, variables, walk
 from polysched.ir.nodes import (
@@ -184,8 +184,7 @@ def _shares_a_line(one: Stmt, other: Stmt) -> bool:
 def _distance(one: tuple[Expr, ...], other: tuple[Expr, ...]) -> int | None:
     """The second place less the first one, if it is a constant."""
     (left,), (right,) = (forms(place, upper=True) for place in (one[0], other[0]))
-    span = added(right, left, -1)
-    return None if any(factor for atom, factor in span.items() if atom is not None) else span.get(None, 0)
+    return constant_of(added(right, left, -1))
 
 
 def _a_line_each(inside: tuple[Stmt, ...], var: str, step: int, array: Array) -> int:

@@ -15,7 +15,7 @@ from itertools import product
 from polysched.codegen.lowered import is_mapped
 from polysched.config.heuristics.code import TILE_LOOP
 from polysched.ir.effects import may_change
-from polysched.ir.integers.linear import Linear, added, forms
+from polysched.ir.integers.linear import Linear, added, constant_of, forms
 from polysched.ir.node import variables
 from polysched.ir.nodes import For, Let, Stmt, Store, Var
 
@@ -80,10 +80,9 @@ def side_of(loop: For, around: Collection[str], most: int = TILE_LOOP) -> Side |
     and stay in the loops `around`."""
     choices = []
     for low, high in product(forms(loop.lo, upper=False), forms(loop.hi, upper=True)):
-        span = added(high, low, -1)
-        is_fixed = not any(factor for atom, factor in span.items() if atom is not None)
-        if is_fixed and 1 <= span.get(None, 0) <= most and not mentions(low, around):
-            choices.append((span[None], low))
+        span = constant_of(added(high, low, -1))
+        if span is not None and 1 <= span <= most and not mentions(low, around):
+            choices.append((span, low))
     if not choices or loop.step != 1:
         return None
     trips, start = min(choices, key=lambda choice: choice[0])

@@ -153,7 +153,6 @@ class _Product:
         return Alloc(sums), each(sums, lambda j: Const(0, self.dtype)), terms, each(excess, here, tile)
 
     def copy(self, side: Side, tiles: int) -> Copy:
-        """A copy of so many tiles."""
         terms, lanes = self.found.terms, self.lanes if side == "columns" else 1
         width = min(self.tile[side], whole_vectors(self.size[side], lanes))
         lies_so = lies_by_terms(first_term(self.values[side]), terms)
@@ -177,7 +176,6 @@ class _Product:
         return (For(block, Const(0), Const(shares.count), 1, body, kind),)
 
     def all_tiles(self, block: tuple[Expr, Expr], reads: Mapping[Side, _Read], shared: str | None) -> tuple[Stmt, ...]:
-        """The tiles of a block."""
         tiles: dict[Side, Var] = {"columns": Var(next(self.names)), "rows": Var(next(self.names))}
         ranges = {self.streamed: block, self.other: (Const(0), Const(self.count[self.other]))}
 

@@ -32,8 +32,6 @@ _TELL = ctypes.CFUNCTYPE(None, ctypes.c_char_p, _COUNTS, _COUNTS, ctypes.POINTER
 
 @dataclass(frozen=True, kw_only=True)
 class Launch:
-    """One launch of a kernel."""
-
     kernel: str
     blocks: Triple
     threads: Triple  # of each block

@@ -37,8 +37,6 @@ class LoopReport:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class KernelReport(Brief):
-    """One kernel."""
-
     name: str
     assembly: Assembly = field(repr=False)
     resources: Resources

@@ -140,7 +140,6 @@ class Emitter:
         return next(each for k in count(1) if self.is_free(each := f"{name}_{k}"))
 
     def is_free(self, name: str) -> bool:
-        """Has nothing this name?"""
         return name not in self.builder.taken and name not in self.reserved and name not in self.named.values()
 
     def call_it(self, ref: Ref, name: str) -> None:

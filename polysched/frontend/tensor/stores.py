@@ -124,7 +124,6 @@ def _reads_what_was(body: Body, base: str, sizes: tuple[str, ...]) -> bool:
 
 
 def _in_place_of(part: tuple[Tensor, Bodies], base: str, tensor: Tensor) -> tuple[Tensor, Bodies]:
-    """The part with the tensor in place of its base."""
     owner, bodies = part
     return tensor if owner.name == base else owner, tuple(renamed(body, base, tensor.name) for body in bodies)
 

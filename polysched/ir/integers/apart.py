@@ -13,7 +13,7 @@ from itertools import product
 from polysched.ir.build import sub
 from polysched.ir.dtypes import i64
 from polysched.ir.effects import may_change
-from polysched.ir.integers.linear import Linear, added, forms
+from polysched.ir.integers.linear import Linear, added, constant_of, forms
 from polysched.ir.nodes import Binary, Expr, For, Var
 
 
@@ -52,8 +52,7 @@ def least_value(form: Linear, loops: dict[str, For], facts: Sequence[Linear]) ->
             ]
             found = [least_value(rest, loops, facts) for rest in smaller]
             return max((least for least in found if least is not None), default=None)
-    is_constant = not any(factor for atom, factor in form.items() if atom is not None)
-    return form.get(None, 0) if is_constant else None
+    return constant_of(form)
 
 
 def facts_of(cond: Expr) -> Iterator[Linear]:

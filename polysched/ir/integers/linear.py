@@ -60,9 +60,15 @@ def never_negative(form: Linear) -> Expr:
     return binary(">=", expression(above), expression(below))
 
 
+def constant_of(form: Linear) -> int | None:
+    """Its value, if it is a constant."""
+    return None if any(factor for atom, factor in form.items() if atom is not None) else form.get(None, 0)
+
+
 def is_never_negative(form: Linear) -> bool:
     """Is it a constant of zero or more?"""
-    return form.get(None, 0) >= 0 and not any(factor for atom, factor in form.items() if atom is not None)
+    constant = constant_of(form)
+    return constant is not None and constant >= 0
 
 
 def cleared(form: Linear) -> Linear:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from polysched.ir.build import combined
 from polysched.ir.integers.bounds import range_of
-from polysched.ir.integers.linear import Linear, added, forms
+from polysched.ir.integers.linear import Linear, added, constant_of, forms
 from polysched.ir.node import walk
 from polysched.ir.nodes import Binary, Call, Const, Expr, For, Load, Var
 
@@ -26,7 +26,7 @@ def trips(loop: For) -> Expr:
 def most_trips(lo: Expr, hi: Expr, step: int) -> int | None:
     """The least constant that the number of iterations is known not to exceed; None if none is known."""
     spans = _spans(*((lo, hi) if step > 0 else (hi, lo)))
-    constants = [span.get(None, 0) for span in spans if not any(span[atom] for atom in span if atom is not None)]
+    constants = [constant for span in spans if (constant := constant_of(span)) is not None]
     if not constants:
         return None
     return max(0, -(-min(constants) // abs(step)))

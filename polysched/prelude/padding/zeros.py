@@ -118,7 +118,6 @@ def padded_sums(fn: Function) -> tuple[PaddedSum, ...]:
 
 
 def sums_around(fn: Function, data: str) -> tuple[PaddedSum, ...]:
-    """Those with this data."""
     return tuple(found for found in padded_sums(fn) if found.load.array == data)
 
 

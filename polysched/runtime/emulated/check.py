@@ -72,7 +72,7 @@ class Checked:
 
 def check(source: Source, fn: Function, valid_sizes: isl.Set | None = None) -> Checked:
     """`source` compiled for the checker; `fn` is the function as the user calls it, before `linearize`."""
-    target = TARGETS[source.language]
+    target = TARGETS[source.target]
     kernels = source.text if target.is_single_source else source.device
     file = f"{source.entry}{target.suffix}"
     race_check()  # first: the kernels look for its functions

@@ -129,7 +129,7 @@ def emulated_text(source: Source) -> str:
     """The text, after what it needs to be C++: of OpenCL the kernels, then the host's, which is C."""
     alone = ", ".join(f'{{"{kernel.name}", "{"".join(kernel.alone)}"}}' for kernel in source.kernels if kernel.alone)
     define = f"#define POLYSCHED_ALONE {alone}\n" if alone else ""
-    target = TARGETS[source.language]
+    target = TARGETS[source.target]
     if target.is_single_source:
         text = f"{source.text}{launch_bounds(source.text)}"
         return f'{define}{cuda_header(source.text)}#line 1 "{source.entry}{target.suffix}"\n{text}'

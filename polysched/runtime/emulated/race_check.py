@@ -56,8 +56,6 @@ class RawFinding(ctypes.Structure):
 
 
 class RawLaunch(ctypes.Structure):
-    """Of a kernel."""
-
     _fields_ = (
         ("kernel", ctypes.c_char * 128),
         ("grid", ctypes.c_uint32 * 3),

@@ -105,7 +105,6 @@ def load_cuda(
 
     LaunchError if there is no such launcher.
     """
-    assert source.language == "cuda", f"a program in {source.language} does not run on CUDA devices"
     if launcher not in LAUNCHERS:
         raise LaunchError(f"there is no launcher '{launcher}'; they are {', '.join(LAUNCHERS)}")
     return CudaProgram(source, fn, valid_sizes, contract, launcher)

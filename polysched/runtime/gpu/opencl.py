@@ -53,7 +53,6 @@ def load_opencl(source: Source, fn: Function, valid_sizes: isl.Set | None = None
 
     LaunchError if this machine has no OpenCL.
     """
-    assert source.language == "opencl", f"a program in {source.language} does not run by OpenCL"
     require_own("OpenCL")
     ctypes.CDLL(opencl_library(), ctypes.RTLD_GLOBAL)  # where the program finds what it calls
     library = open_library(str(compile_shared(source.text, source.entry, flags=_FLAGS)))

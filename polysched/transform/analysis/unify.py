@@ -117,7 +117,6 @@ def _are_apart(statement: Statement, members: Sequence[Member], found: Unified) 
 
 
 def _is_iterator(member: Member, statement: Statement) -> bool:
-    """Is the member an iterator of the statement, as it is?"""
     pieces = [p for p in member.pieces if p.get_domain_space().get_tuple_name(isl.dim_type.set) == statement.name]
     return len(pieces) == 1 and any(map(pieces[0].plain_is_equal, iterators(statement)))
 

@@ -54,7 +54,6 @@ def distribute(band: Band, reaching: isl.UnionMap) -> Sequence | None:
 
 
 def loop_over(band: Band, branches: tuple[Filter, ...]) -> Filter:
-    """The loop over these branches alone."""
     own = reduce(isl.UnionSet.union, (branch.filter for branch in branches))
     child = branches[0].child if len(branches) == 1 else Sequence(branches)
     return Filter(own, replace(band.within(own.universe()), child=child))

@@ -12,7 +12,7 @@ vector.
 from __future__ import annotations
 
 from polysched.codegen.emit.gcc.overwriting import is_unrolled
-from polysched.ir.integers.linear import forms
+from polysched.ir.integers.linear import constant_of, forms
 from polysched.ir.node import loads, walk
 from polysched.ir.nodes import Binary, For, Stmt, Store
 
@@ -31,7 +31,7 @@ def _unrolls(loop: For) -> bool:
 
 def _is_constant(loop: For) -> bool:
     spans = forms(Binary("-", loop.hi, loop.lo), upper=True)
-    return not any(factor for span in spans for atom, factor in span.items() if atom is not None)
+    return None not in map(constant_of, spans)
 
 
 def _is_sum(stmt: Stmt) -> bool:

@@ -103,8 +103,6 @@ def _share(loop: For, size: int, taken: set[str]) -> tuple[Stmt, ...]:
 
 
 def _on_one_thread(kernel: For) -> For:
-    """The kernel with one thread in a block."""
-
     def rule(node: Any) -> Any:
         if not isinstance(node, For) or node.kind != "thread.x":
             return None

@@ -24,8 +24,6 @@ _SPELL = ("polysched_text(...)=polysched_literal(__VA_ARGS__)", "polysched_liter
 
 @dataclass(frozen=True)
 class Macro:
-    """One definition."""
-
     takes_arguments: bool
     names: frozenset[str]  # the identifiers of its body
     is_of_system: bool  # or the compiler's

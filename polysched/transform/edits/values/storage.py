@@ -153,7 +153,6 @@ class Use:
         return free(f"{self.array.name}_{suffix}", names_in(self.scop))
 
     def small(self, elements: Iterable[isl.Map], scope: str, name: str) -> Small:
-        """The small array for these elements."""
         if scope not in SCOPES:
             raise InputError(f"there is no scope '{scope}'", hint=f"the scopes are: {', '.join(SCOPES)}")
         if name:
