@@ -14,6 +14,7 @@ from polysched.check.verify import SECONDS, Verification, verify
 from polysched.codegen.emit.c import emit_c
 from polysched.codegen.emit.launch.notes import ONE_THREAD
 from polysched.codegen.emit.source import Source
+from polysched.codegen.emit.vector_math import called_in_lanes
 from polysched.codegen.expr.licm import licm_settings, motions
 from polysched.codegen.expression_report import ExpressionReport, expression_report
 from polysched.codegen.memory.linearize import linearize
@@ -402,6 +403,9 @@ class Compiled:
         first = [f"edited first: {edits}"] if edits else []
         declined = (f"declined: {each}" for each in self.declined)
         hints, times = hint if is_serial else [], self._candidates(sizes or {})
+        if not self._target.has_grid and not self.options.fast_math and (called := called_in_lanes(self.kernel)):
+            names = ", ".join(called)
+            hints.append(f"{names}: called for one value at a time, for vectors with Options(fast_math=True)")
         return "\n".join([*first, text, *self._fallbacks(), *declined, *times, *kernels, *hints])
 
     def _fallbacks(self) -> list[str]:

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 
 from polysched.ir.dtypes import f64
 from polysched.ir.node import walk
-from polysched.ir.nodes import Call, Function
+from polysched.ir.nodes import PARALLEL, Call, For, Function
 
 MACRO = "POLYSCHED_LIBMVEC_"  # and the name of a function: libmvec has it
 
@@ -32,6 +32,14 @@ def vector_forms(fn: Function) -> str:
     called = {(n.fn, n.dtype) for n in walk(fn.body) if isinstance(n, Call) and n.fn in FORMS}
     names = sorted({name if dtype == f64 else f"{name}f" for name, dtype in called})
     return "\n".join(line for name in names for line in _declared(name))
+
+
+def called_in_lanes(fn: Function) -> list[str]:
+    """The functions with vector forms that innermost loops with independent iterations call."""
+    loops = [node for node in walk(fn.body) if isinstance(node, For) and node.kind in ("vector", *PARALLEL)]
+    innermost = (loop for loop in loops if not any(isinstance(node, For) for node in walk(loop.body)))
+    calls = (node.fn for loop in innermost for node in walk(loop.body) if isinstance(node, Call) and node.fn in FORMS)
+    return list(dict.fromkeys(calls))
 
 
 def prototype(name: str) -> str:
