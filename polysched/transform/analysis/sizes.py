@@ -59,8 +59,10 @@ def _filling(
 ) -> int:
     """The first of `counts` of whose units a few blocks fill the loop, or its tile; the first of all, if there is
     none."""
+    values = values_of(member, statement) if member else None
     size = tiles.get(member.name, 0) if member else 0
-    values = range(size) if size else values_of(member, statement) if member else None
+    if size and (values is None or size < len(values)):
+        values = range(size)
     if values is None or len(values) > rules.FEW_BLOCKS * counts[0] * unit:
         return counts[0]
     return next((n for n in counts if values.start % (n * unit) == values.stop % (n * unit) == 0), counts[0])
