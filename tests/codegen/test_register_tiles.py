@@ -97,10 +97,56 @@ if n >= i0 * 2 + 2 && n >= j0 * 3 + 3 && 0 < n:
         for r3 in 0..3 (vector):
             C[i0 * 2 + r2, j0 * 3 + r3] = C_0[r2, r3]
 else:
-    for r6 in 0..n:
-        for r7 in i0 * 2..min(n, i0 * 2 + 2):
-            for r8 in j0 * 3..min(n, j0 * 3 + 3) (vector):
-                C[r7, r8] = C[r7, r8] + A[r7, r6] * B[r6, r8]"""
+    r9 = min(n - 2, i0 * 2)
+    r10 = min(n - 3, j0 * 3)
+    if r9 >= 0 && r10 >= 0 && i0 * 2 < min(n, i0 * 2 + 2) && j0 * 3 < min(n, j0 * 3 + 3):
+        alloc C_1: private i64[2, 3]
+        for r11 in 0..2 (unrolled):
+            for r12 in 0..3 (vector):
+                C_1[r11, r12] = 0
+        for r13 in i0 * 2..min(n, i0 * 2 + 2):
+            for r14 in j0 * 3..min(n, j0 * 3 + 3):
+                C_1[r13 - r9, r14 - r10] = C[r13, r14]
+        alloc C_1_0: private i64[2, 3]
+        for r18 in 0..2 (unrolled):
+            for r19 in 0..3 (vector):
+                C_1_0[r18, r19] = C_1[r18, r19]
+        for r17 in 0..n:
+            for r22 in 0..2 (unrolled):
+                for r23 in 0..3 (vector):
+                    C_1_0[r22, r23] = C_1_0[r22, r23] + A[r9 + r22, r17] * B[r17, r10 + r23]
+        for r20 in 0..2 (unrolled):
+            for r21 in 0..3 (vector):
+                C_1[r20, r21] = C_1_0[r20, r21]
+        for r15 in i0 * 2..min(n, i0 * 2 + 2):
+            for r16 in j0 * 3..min(n, j0 * 3 + 3):
+                C[r15, r16] = C_1[r15 - r9, r16 - r10]
+    else:
+        for r6 in 0..n:
+            for r7 in i0 * 2..min(n, i0 * 2 + 2):
+                for r8 in j0 * 3..min(n, j0 * 3 + 3) (vector):
+                    C[r7, r8] = C[r7, r8] + A[r7, r6] * B[r6, r8]"""
+
+
+@pytest.mark.parametrize(
+    ("body", "bounds", "expected"),
+    [
+        (PRODUCT, {}, 1),
+        (PRODUCT, {"lows": {"i": 1}}, 1),  # not in the first tile, which would begin before the loop
+        (update(load(C, i, j), load(A, add(i, 1), k), load(B, k, add(j, 2))), {}, 1),
+        (update(load(C, i, j), load(A, i, k), load(B, add(k, j), k)), {}, 0),  # not in bounds by i and j alone
+        (update(load(C, i, j), load(A, load(B, i, k), k)), {}, 0),
+        (update(load(C, i, j), load(A, sub(n, i), k)), {}, 0),
+        (update(load(C, i, j), floordiv(load(A, i, k), load(B, k, j))), {}, 0),  # by what may be zero
+        (update(load(C, i, 0), load(A, i, k), load(B, k, j)), {}, 0),  # several iterations add to one element
+        (update(load(C, i, j), load(C, add(i, FAR), k), load(B, k, j)), {}, 0),  # read while others store to C
+        (PRODUCT, {"highs": {"j": add(i, 5)}}, 0),  # where a row ends, another tells
+    ],
+)
+def test_a_partial_tile_is_a_whole_one_at_the_end_of_its_loops(body, bounds, expected):
+    fn = tiled(body, **bounds)
+    done = result(fn) if expected else register_tiles(fn)
+    assert registers(done).count("C_1") == expected
 
 
 def test_where_fullness_depends_on_the_loop_it_is_cut_in_three():
@@ -193,7 +239,7 @@ def test_every_body_in_every_shape_computes_the_same(bounds, body):
 @pytest.mark.parametrize(
     ("bounds", "body", "expected"),
     [
-        ({}, "product", ["C"]),
+        ({}, "product", ["C", "C", "C_1"]),
         ({}, "a scalar", []),  # the C compiler's
         ({}, "one element", ["C"]),
         ({}, "one element of each row", ["C"]),
@@ -202,7 +248,7 @@ def test_every_body_in_every_shape_computes_the_same(bounds, body):
         ({}, "a diagonal", []),
         ({}, "elements met again", []),
         ({}, "every other", []),
-        ({}, "reversed", ["C"]),
+        ({}, "reversed", ["C", "C", "C_1"]),
         ({}, "moving with k", []),
         ({}, "own transpose", []),
         ({}, "its neighbour", []),
@@ -211,7 +257,7 @@ def test_every_body_in_every_shape_computes_the_same(bounds, body):
         ({}, "elements at k and what another array tells", []),
         ({}, "elements that a let tells", []),
         ({}, "two arrays", ["C", "A"]),
-        ({}, "one array twice", ["C"]),
+        ({}, "one array twice", ["C", "C", "C_1"]),
         ({}, "one array at two places", []),
         ({}, "one array at two places, one not read", []),
         ({}, "arrays that use each other", ["C", "A"]),
@@ -354,16 +400,16 @@ WINDOWS = {
     "n times": ([partial(loop, "r", 0, n)], {"lo": 1, "hi": 4}, TERM, [2]),
     "never: nothing is loaded": ([partial(loop, "r", 3, 1)], {}, FAR_TERM, [2]),
     "s < r": ([THREE, partial(loop, "s", 0, r)], {}, TERM, [2]),
-    "k <= r": ([THREE], {"hi": add(r, 1)}, TERM, [1]),
+    "k <= r": ([THREE], {"hi": add(r, 1)}, TERM, [1, 5]),
     "j < r + 3": ([THREE, TWO], {"highs": {"j": add(r, 3)}}, TERM, [2]),
     "k <= i": ([THREE], {"lows": {"i": k}}, TERM, [1]),
     "an element of each r": ([THREE], {}, update(load(C, i, r), load(A, j, k)), [1]),
     "read at k + r": ([THREE], {}, update(load(C, i, j), load(C, add(k, r), j)), [1]),
-    "step 2": ([partial(loop, "r", 0, 3, step=2)], {}, TERM, [1]),
-    "parallel": ([partial(loop, "r", 0, 1, kind="parallel")], {}, TERM, [1]),
-    "a reduction": ([lambda body: replace(loop("r", 0, 3, body), reduces=("C",))], {}, TERM, [1]),
-    "an end that the tile changes": ([THREE, partial(loop, "s", 0, ONE_TO_THREE)], {}, TERM, [1]),
-    "something else inside": ([lambda body: loop("r", 0, 3, Store("S", (), r), body)], {}, TERM, [1]),
+    "step 2": ([partial(loop, "r", 0, 3, step=2)], {}, TERM, [1, 5]),
+    "parallel": ([partial(loop, "r", 0, 1, kind="parallel")], {}, TERM, [1, 5]),
+    "a reduction": ([lambda body: replace(loop("r", 0, 3, body), reduces=("C",))], {}, TERM, [1, 5]),
+    "an end that the tile changes": ([THREE, partial(loop, "s", 0, ONE_TO_THREE)], {}, TERM, [1, 5]),
+    "something else inside": ([lambda body: loop("r", 0, 3, Store("S", (), r), body)], {}, TERM, [1, 5]),
 }
 
 

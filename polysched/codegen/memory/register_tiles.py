@@ -22,13 +22,14 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from polysched.codegen.lowered import Element, around, moved, private, rolled
+from polysched.codegen.lowered import Element, around, changed, moved, private, rolled
+from polysched.codegen.memory.edge_tiles import Edge, edge_tile
 from polysched.codegen.memory.full_part import Elements, FullPart, full_part
 from polysched.codegen.memory.tile_nest import Side, TileNest, tile_nest
 from polysched.config.heuristics.code import TILE_LOOP
-from polysched.ir.build import binary, conjunction
+from polysched.ir.build import binary, conjunction, zero
 from polysched.ir.integers.linear import expression
-from polysched.ir.node import arrays_of, map_children, variables, walk
+from polysched.ir.node import arrays_of, map_children, map_list, variables, walk
 from polysched.ir.nodes import Alloc, Const, Expr, For, Function, If, Let, Load, Stmt, Store, Var
 from polysched.ir.rename import fresh_names, rename_bound, used_names
 from polysched.support import trace
@@ -36,7 +37,7 @@ from polysched.support import trace
 
 def register_tiles(fn: Function) -> Function:
     """`fn` with every nest over unrolled loops in two versions: full tiles with constant bounds, and all others."""
-    done: Function = map_children(fn, _Separator(fn).visit)
+    done = changed(fn, body=map_list(fn.body, _Separator(fn).statement))
     for name in _unrolled(fn) - _unrolled(done):
         trace.decline("unrolled", name, f"it is in no tile whose loops have constant lengths of at most {TILE_LOOP}")
     return done
@@ -63,6 +64,11 @@ class _Separator:
         loops = tuple(stmt for stmt in fn.body if not isinstance(stmt, Alloc))
         self.inner = {node.array.name for node in walk(loops) if isinstance(node, Alloc)}
 
+    def statement(self, stmt: Stmt) -> Any:
+        """One that runs after those before it."""
+        self.stored = {node.array for node in walk(stmt) if isinstance(node, Store)}
+        return self.visit(stmt)
+
     def visit(self, node: Any) -> Any:
         if isinstance(node, For):
             nest = _nest(node)
@@ -87,7 +93,7 @@ class _Separator:
             loops = (*nest.around, loop)
             nonempty = [binary("<", each.lo, each.hi) for each in loops]
             full = self.full(nest, loop.lo, loop.hi, kept)
-            return (If(conjunction([*part.always, *nonempty]), full, (rolled(self.copy(loops[0])),)),)
+            return (If(conjunction([*part.always, *nonempty]), full, self.partial(nest, kept)),)
         first, last = next(self.names), next(self.names)
         begin, end = part.ends(loop, Var(first))
         before = rolled(self.copy(replace(loop, hi=Var(first))))
@@ -99,6 +105,34 @@ class _Separator:
             If(binary("<", Var(first), Var(last)), self.full(nest, Var(first), Var(last), kept)),
             *after,
         )
+
+    def partial(self, nest: TileNest, kept: Elements) -> tuple[Stmt, ...]:
+        """The nest over a partial tile: as a whole one that ends where the loops do, if there may be one."""
+        loops = (rolled(self.copy((*nest.around, nest.loop)[0])),)
+        edge = edge_tile(nest, kept, self.stored, self.names)
+        if edge is None:
+            return loops
+        return (*edge.begins, If(conjunction(edge.conditions), self.whole(nest, edge, kept), loops))
+
+    def whole(self, nest: TileNest, edge: Edge, kept: Elements) -> tuple[Stmt, ...]:
+        """The nest over a tile with an array of its own, of which its own elements alone are loaded and saved."""
+        before, after, own = list[Stmt](), list[Stmt](), [replace(side.loop, kind="serial") for side in nest.sides]
+        places: dict[Element, Element] = {}
+        for name, index in kept.items():
+            array = private(name, self.arrays[name].dtype, tuple(Const(side.trips) for side in nest.sides), self.taken)
+            self.arrays[array.name] = array
+            there = tuple(binary("-", side.var, expression(side.start)) for side in edge.sides)
+            nothing = Store(array.name, tuple(side.var for side in nest.sides), zero(array.dtype))
+            load = Store(array.name, there, Load(name, index, array.dtype))
+            save = Store(name, index, Load(array.name, there, array.dtype))
+            empty = self.tile((nothing,), nest.sides, {array.name})
+            before += [Alloc(array), *empty, *self.copy_all(around(own, (load,)))]
+            after += self.copy_all(around(own, (save,)))
+            places[name, index] = (array.name, there)
+        loop = replace(nest.loop, var=next(self.names))
+        body = _subscripts_moved(moved(nest.body, places), {nest.loop.var: Var(loop.var)}, set())
+        nest = replace(nest, loop=loop, sides=edge.sides, body=body)
+        return (*before, *self.full(nest, loop.lo, loop.hi, dict(places.values())), *after)
 
     def full(self, nest: TileNest, lo: Expr, hi: Expr, kept: Elements) -> tuple[Stmt, ...]:
         """The nest over a full tile, for values of its loop from lo to hi, with registers for the elements `kept`:
