@@ -27,7 +27,7 @@ from polysched.transform.analysis.roles import Around
 from polysched.transform.analysis.vectorize import runs_once
 from polysched.transform.trees.distribute import distribute
 from polysched.transform.trees.fusion import are_same
-from polysched.transform.trees.tile import wavefront
+from polysched.transform.trees.tile import front_of
 
 
 @dataclass(frozen=True)
@@ -96,8 +96,8 @@ class Bands:
         loop = Band((first,), band.permutable)
         inside = replace(band, members=tuple(others)) if others else band.child
         if others and band.permutable and self.host_loops(inside, around.below(loop)):
-            front = wavefront(band, len(band.members))
-            if not self.host_loops(front.child, around.below(front)):
+            front = Band((front_of(band.members),), child=inside)
+            if not self.host_loops(inside, around.below(front)):
                 yield InWavefronts(band)
         yield OnHost(loop, inside)
 

@@ -176,9 +176,9 @@ class Script:
         """What is above the tree: nothing."""
         return Around((), self.dependences.coincidence)
 
-    def bands(self) -> list[tuple[Band, Around]]:
-        """The bands, outer ones first, with what is around each; not those of products, which are left alone."""
-        nodes = self.around.walk(self.tree, lambda node: mark_of(node, Product))
+    def bands(self, *, inner_first: bool = False) -> list[tuple[Band, Around]]:
+        """The bands, outer ones first or last, with what is around each; those of products are left alone."""
+        nodes = self.around.walk(self.tree, lambda node: mark_of(node, Product), inner_first=inner_first)
         return [(node, around) for node, around in nodes if isinstance(node, Band)]
 
 

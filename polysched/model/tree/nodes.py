@@ -235,9 +235,9 @@ MarkValue = LoopMark | Kernel | Storage | Wait
 
 @dataclass(frozen=True, repr=False)
 class Mark(Tree):
-    """A note to code generation about this place; a product may be here in place of its loops, which then follow."""
+    """A note to code generation about this place."""
 
-    mark: Kernel | Storage | Wait | Product
+    mark: Kernel | Storage | Wait
     child: Tree = Leaf()
 
 

@@ -27,10 +27,9 @@ from dataclasses import replace
 from functools import reduce
 
 from polysched.deps.components import strongly_connected
-from polysched.model.scop import Scop, Statement
+from polysched.model.scop import Statement
 from polysched.model.tree.nodes import Band, Filter, Sequence, Tree
 from polysched.support import isl
-from polysched.transform.analysis.roles import Around, roles, statements_of
 
 
 def distribute(band: Band, reaching: isl.UnionMap) -> Sequence | None:
@@ -60,22 +59,11 @@ def loop_over(band: Band, branches: tuple[Filter, ...]) -> Filter:
     return Filter(own, replace(band.within(own.universe()), child=child))
 
 
-def separate(blocks: Band, scop: Scop, around: Around) -> Band:
-    """`blocks`, a band over tiles around a band of points, with each statement that gains by it apart where it can
-    be."""
-    points = blocks.child
-    assert isinstance(points, Band)
-    inside = around.below(blocks)
-    statements = tuple(statements_of(points, scop))
-    gain = [s for s in statements if roles(s, points, inside) is not None] if len(statements) > 1 else []
-    return apart(blocks, statements, gain, inside.reaching)
-
-
 def apart(
     blocks: Band, statements: Several[Statement], chosen: Several[Statement], within: isl.UnionMap
 ) -> Band:
-    """`blocks` around all of the statements, with each of the chosen ones apart in the tiles where none of the
-    dependences `within` tiles ties it to another."""
+    """`blocks`, over tiles of a band of points, around all of the statements, with each of the chosen ones apart in the
+    tiles where none of the dependences `within` tiles ties it to another; `blocks` itself if there is no such tile."""
     points = blocks.child
     assert isinstance(points, Band)
     parts: list[Filter] = []
