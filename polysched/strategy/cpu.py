@@ -231,7 +231,7 @@ def register_tiles(script: Script, fronts: Sequence[str]) -> None:
         inside = [*lane, row] if unrolled is None else [*names_of(of_sum), row, *lane]
         script.do("reorder", *others, *blocks, *inside)
         if unrolled is not None and lane:
-            straighten(script, in_order(Band(tuple(of_sum))).members, ())
+            straighten(script, in_order(Band(tuple(of_sum))).members)
         script.do("unroll", row)
         for name in lane:
             script.do("vectorize", name)
