@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from polysched.config.constraints import Innermost, TileSizes, fits
-from polysched.config.heuristics.cpu import FUSED_BLOCK, INTERLEAVED_ROWS, UPDATES_AT_ONCE
+from polysched.config.heuristics.cpu import FUSED_BLOCK, INTERLEAVED_ROWS, ROWS_TRIED, UPDATES_AT_ONCE
 from polysched.deps.coincidence import carried, left_below
 from polysched.model.tree.nodes import (
     Band,
@@ -220,7 +220,7 @@ def register_tiles(script: Script, fronts: Sequence[str]) -> None:
         others = [name for k, name in enumerate(names) if k not in taken]
         row, most = (names[serial], UPDATES_AT_ONCE) if unrolled is None else (names[unrolled], found.block.rows)
         why = "so many sums or loads are under way at a time"
-        if not (rows := script.size(f"rows.{row}", most, why, _AT_ONCE)):
+        if not (rows := script.size(f"rows.{row}", most, why, ROWS_TRIED)):
             continue
         lane, blocks = [] if vector is None else [names[vector]], list[str]()
         why = "vectors that stay in registers with the rows"
@@ -237,16 +237,13 @@ def register_tiles(script: Script, fronts: Sequence[str]) -> None:
             script.do("vectorize", name)
 
 
-_AT_ONCE = range(1, 5)  # powers of two: of rows
-
-
 def interleaved(script: Script, fronts: Sequence[str]) -> None:
     """Several rows at a time of loops whose iterations wait for each other; not of wavefronts, which are parallel."""
     for band, row in list(_rows(script)):
         why = "rows that wait for themselves alone are under way at a time"
         if {*names_of(band.members)} & {*fronts}:
             continue
-        if not (rows := script.size(f"interleave.{row.name}", INTERLEAVED_ROWS, why, _AT_ONCE)):
+        if not (rows := script.size(f"interleave.{row.name}", INTERLEAVED_ROWS, why, ROWS_TRIED)):
             continue
         *outer, last = names_of(band.members)
         block = script.block(row.name, rows, "r")

@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from polysched.deps.distance import MOST_SKEW
 from polysched.model.tree.nodes import Band, Member
 from polysched.strategy.script import Script
 from polysched.support import isl
 from polysched.support.remembered import remembered
-
-_MOST = 4  # times the outer member, in either direction
 
 
 @dataclass(frozen=True)
@@ -98,7 +97,7 @@ def _best_factor(member: Member, outer: Member) -> int:
 
 @remembered
 def _best(schedule: isl.UnionMap, outer: isl.UnionMap) -> int:
-    factors = (0, *(k for k in range(-_MOST, _MOST + 1) if k))
+    factors = (0, *(k for k in range(-MOST_SKEW, MOST_SKEW + 1) if k))
     return min(factors, key=lambda k: _size(_without_multiple(Member(schedule), Member(outer), k)))
 
 

@@ -55,7 +55,7 @@ def _block(size: int) -> isl.UnionMap:
     return isl.UnionMap(f"{{ [x] -> [floor(x / {size})] }}")
 
 
-STEEPEST = 8
+STEEPEST_DIAMOND = 8  # the greatest c of c * first - second that is tried
 
 
 def diamond(band: Band, around: Around) -> Band | None:
@@ -69,7 +69,7 @@ def diamond(band: Band, around: Around) -> Band | None:
         return None
     first, second, *rest = band.members
     distances = _distances(first, second, around.reaching)
-    for c in range(1, STEEPEST + 1):
+    for c in range(1, STEEPEST_DIAMOND + 1):
         shifts = _shifts(c, distances)
         if shifts is not None:
             return replace(band, members=(_mirrored(c, first, second, shifts), second, *rest))

@@ -22,7 +22,7 @@ from polysched.transform.edits.base.loops import adjacent, all_given, chain, cha
 from polysched.transform.edits.base.registry import edit
 from polysched.transform.edits.order.nesting import require_nested
 from polysched.transform.edits.order.skew import skewings
-from polysched.transform.trees.tile import STEEPEST, block_of, front_of
+from polysched.transform.trees.tile import STEEPEST_DIAMOND, block_of, front_of
 from polysched.transform.trees.tile import diamond as mirrored
 
 
@@ -91,5 +91,5 @@ def _diamond(
 
 def _steepest(first: Member, second: Member) -> Member:
     """The mirrored member that is none, to show what goes wrong with the steepest that is tried."""
-    steep = first.function.scale_val(isl.Val(STEEPEST)).sub(second.function)
+    steep = first.function.scale_val(isl.Val(STEEPEST_DIAMOND)).sub(second.function)
     return Member(isl.UnionMap.from_union_pw_aff(steep))
