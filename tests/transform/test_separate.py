@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.polybench import KERNELS
 from polysched.config.options import Options
-from polysched.model.tree.nodes import Band, Filter, Sequence, Tree, children, walk
+from polysched.model.tree.nodes import Band, Filter, InOrder, Tree, children, walk
 from polysched.model.tree.text import show_tree
 from polysched.strategy.cpu import tiles
 from polysched.support import isl
@@ -43,7 +43,7 @@ def names(branch: Filter) -> set[str]:
 
 def test_updates_of_a_factorisation_are_apart_in_the_tiles_that_need_no_division():
     apart = separated(scheduled(nests.lu()))
-    assert isinstance(apart.child, Sequence)
+    assert isinstance(apart.child, InOrder)
     assert [names(branch) for branch in apart.child.children] == [{"S0", "S1", "S2"}, {"S0"}, {"S2"}]
     assert show_tree(apart.child.children[1].child) == (
         "band: permutable\n  [S0[i, j, k] -> k]\n  [S0[i, j, k] -> i] coincident\n  [S0[i, j, k] -> j] coincident"
@@ -73,7 +73,7 @@ def test_a_statement_in_two_branches_of_the_points_keeps_both():
     points, around = next(each for each in bands(nest.tree, Around((), nest.deps.coincidence)))
     sequence = points.child
     halves = [Filter(isl.UnionSet(f"{{ S0[i, j, k] : i mod 2 = {half} }}")) for half in (0, 1)]
-    points = replace(points, child=Sequence((*halves, *sequence.children[1:])))
+    points = replace(points, child=InOrder((*halves, *sequence.children[1:])))
     found = all_apart(in_tiles(points), nest, around)
     alone = next(branch for branch in found.child.children if names(branch) == {"S0"})
     assert alone.child.child == points.child

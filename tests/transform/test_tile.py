@@ -8,7 +8,7 @@ import nests
 import pytest
 
 from polysched.config.options import Options
-from polysched.model.tree.nodes import Filter, Sequence
+from polysched.model.tree.nodes import Filter, InOrder
 from polysched.model.tree.nodes import walk as nodes
 from polysched.model.tree.text import show_tree
 from polysched.strategy.cpu import strides, tiles
@@ -29,7 +29,7 @@ def test_one_loop_and_loops_in_a_fixed_order_stay():
 
 def test_every_nest_is_tiled():
     nest = scheduled(nests.gemm())
-    (sequence,) = (node for node in nodes(tiled(nest, 32)) if isinstance(node, Sequence))
+    (sequence,) = (node for node in nodes(tiled(nest, 32)) if isinstance(node, InOrder))
     assert [show_tree(branch).count("/32)") for branch in sequence.children] == [2, 3]
     assert all(isinstance(branch, Filter) for branch in sequence.children)
 
