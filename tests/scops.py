@@ -13,8 +13,7 @@ from typing import Any
 from polysched.ir.dtypes import f64
 from polysched.ir.nodes import Array, Const, Function
 from polysched.model.scop import Access, Scop, Statement
-from polysched.model.tree.nodes import Band, Domain, Filter, Leaf, Member, Tree
-from polysched.model.tree.nodes import Sequence as SequenceNode
+from polysched.model.tree.nodes import Band, Domain, Filter, InOrder, Leaf, Member, Tree
 from polysched.support import isl
 from polysched.transform.analysis.roles import Around
 
@@ -89,7 +88,7 @@ def _loops(statement: Statement) -> Order:
 
 def _tree(nest: Sequence[Order], statements: dict[str, Statement], depth: int) -> Tree:
     below = tuple(Filter(_domain(item, statements), _item(item, statements, depth)) for item in nest)
-    return below[0].child if len(below) == 1 else SequenceNode(below)
+    return below[0].child if len(below) == 1 else InOrder(below)
 
 
 def _item(item: Order, statements: dict[str, Statement], depth: int) -> Tree:

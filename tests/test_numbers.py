@@ -48,10 +48,7 @@ REVIEWED = {
     "solve/backends/highs.py": ({100}, "limit of a search"),
     "solve/layout.py": ({20, 32, 4, 1e6, 1e4, 10}, "what is searched; weights that order objectives"),
     "solve/record.py": ({1e3}, "milliseconds"),
-    "strategy/cpu.py": ({5}, "candidates"),
-    "strategy/decision.py": ({10}, "candidates"),
-    "strategy/on_grid.py": ({8, 9, 4}, "candidates"),
-    "transform/trees/tile.py": ({8}, "skews that are tried"),
+    "transform/trees/tile.py": ({8}, "diamonds that are tried"),
     "transform/trees/profitability.py": ({1000}, "more loops than any nest has"),
     "transform/edits/base/edit.py": ({10, 2_000_000}, "limits of work"),
     "transform/edits/order/split_set.py": ({64}, "limit of work"),
@@ -62,7 +59,6 @@ REVIEWED = {
     "transform/edits/run/unroll.py": ({64, 4}, "limit of a text; factors in a hint"),
     "transform/analysis/sizes.py": ({32}, "registers of AVX-512 and Arm"),
     "strategy/split_set.py": ({16}, "limit of work"),
-    "strategy/straight.py": ({4}, "skews that are tried"),
 }
 
 

@@ -43,11 +43,11 @@ from polysched.model.tree.nodes import (
     Context,
     Domain,
     Full,
+    InOrder,
     LoopMark,
     Map,
     Parallel,
     Prefetch,
-    Sequence,
     Serial,
     Storage,
     Tensor,
@@ -136,7 +136,7 @@ def _one_member_bands(tree: Tree) -> Tree:
 
 def _is_simd(band: Band) -> bool:
     """May the loop run as SIMD, if there are no guards around the statements in it?"""
-    is_loop = len(band.members) == 1 and isinstance(band.child, Sequence) and is_innermost(band)
+    is_loop = len(band.members) == 1 and isinstance(band.child, InOrder) and is_innermost(band)
     return is_loop and isinstance(_how(band), Parallel | Vector)
 
 

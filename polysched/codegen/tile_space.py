@@ -29,10 +29,10 @@ from polysched.model.tree.nodes import (
     Context,
     Domain,
     Filter,
+    InOrder,
     Leaf,
     Map,
     Member,
-    Sequence,
     Set,
     Storage,
     Tree,
@@ -184,7 +184,7 @@ def _outer(
         case Filter(filter=filter, child=child):
             below = _outer(child, around, instances.intersect(filter), names, is_mapped=is_mapped)
             return replace(below, tree=Filter(_union((t.universe for t in below.tiles), below.plain), below.tree))
-        case Sequence(children=branches) | Set(children=branches):
+        case InOrder(children=branches) | Set(children=branches):
             parts = [_outer(branch, around, instances, names, is_mapped=is_mapped) for branch in branches]
             tiles = tuple(tile for part in parts for tile in part.tiles)
             plain = _union((part.plain for part in parts), isl.UnionSet("{ }"))

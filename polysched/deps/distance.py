@@ -19,7 +19,7 @@ from polysched.deps.reaching import Reaching
 from polysched.model.tree.nodes import Member
 from polysched.support import isl
 
-STEEPEST = 4  # skews that are tried
+MOST_SKEW = 4  # times another loop: skews that are tried
 
 
 @dataclass(frozen=True)
@@ -89,9 +89,9 @@ class Distances:
         now = self
         for k in range(self.depth):
             own = [int(j == k) for j in range(k, self.depth)]
-            if now.least([*[STEEPEST] * k, *own]) < 0:  # more is never worse: no distance around is negative by now
+            if now.least([*[MOST_SKEW] * k, *own]) < 0:  # more is never worse: no distance around is negative by now
                 return None
-            choices = sorted(product(range(STEEPEST + 1), repeat=k), key=lambda factors: (sum(factors), factors[::-1]))
+            choices = sorted(product(range(MOST_SKEW + 1), repeat=k), key=lambda factors: (sum(factors), factors[::-1]))
             factors = next(factors for factors in choices if now.least([*factors, *own]) >= 0)
             for by, factor in enumerate(factors):
                 if factor:

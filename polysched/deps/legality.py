@@ -30,9 +30,9 @@ from polysched.model.tree.nodes import (
     Extension,
     Filter,
     Full,
+    InOrder,
     Leaf,
     Mark,
-    Sequence,
     Set,
     Tree,
     mark_of,
@@ -202,7 +202,7 @@ class _Checker:
                 yield from self.band(tree, pairs)
             case Filter(filter=filter, child=child):
                 yield from self.check(child, _restrict(pairs, filter))
-            case Sequence() | Set():
+            case InOrder() | Set():
                 yield from self.branches(tree, pairs)
             case Domain(child=child) | Context(child=child) | Mark(child=child):
                 yield from self.check(child, pairs)
@@ -244,7 +244,7 @@ class _Checker:
                 below.append(replace(p, relation=left))
         yield from self.check(band.child, tuple(below))
 
-    def branches(self, node: Sequence | Set, pairs: tuple[_Pairs, ...]) -> Iterator[Violation]:
+    def branches(self, node: InOrder | Set, pairs: tuple[_Pairs, ...]) -> Iterator[Violation]:
         parts = [_by_statement(branch.filter) for branch in node.children]
         for p in pairs:
             source, sink = p.dependence.source, p.dependence.sink

@@ -21,9 +21,9 @@ from polysched.deps.coincidence import left_below
 from polysched.model.tree.nodes import (
     Band,
     Filter,
+    InOrder,
     Leaf,
     Map,
-    Sequence,
     Storage,
     Tree,
     children,
@@ -83,7 +83,7 @@ def axes(tree: Tree, passing: isl.UnionSet | None = None) -> dict[str, list[tupl
 
 def is_in_rows(tree: Tree, on: tuple[str, ...]) -> bool:
     """Is it a sequence inside of loops on axes, `on` blocks alone, with loops on thread.x, and on no other threads?"""
-    inside = {mark.axis for mark in marks_in(tree) if isinstance(mark, Map)} if isinstance(tree, Sequence) else None
+    inside = {mark.axis for mark in marks_in(tree) if isinstance(mark, Map)} if isinstance(tree, InOrder) else None
     return inside == {"thread.x"} and bool(on) and all(axis.startswith("block") for axis in on)
 
 

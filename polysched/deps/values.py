@@ -18,7 +18,7 @@ from polysched.deps.dataflow import sources
 from polysched.errors import IllegalSchedule
 from polysched.ir.nodes import Load, Store
 from polysched.model.scop import Access, Scop, Statement
-from polysched.model.tree.nodes import Domain, Filter, Leaf, Sequence
+from polysched.model.tree.nodes import Domain, Filter, InOrder, Leaf
 from polysched.model.witness import in_words, smallest
 from polysched.support import isl
 
@@ -106,7 +106,7 @@ def with_ends(scop: Scop, *others: Scop) -> Scop:
         return scop
     assert isinstance(scop.tree, Domain)
     last = isl.union_set(end.domain for end in ends)
-    order = Sequence((Filter(scop.tree.domain, scop.tree.child), Filter(last, Leaf())))
+    order = InOrder((Filter(scop.tree.domain, scop.tree.child), Filter(last, Leaf())))
     return replace(scop, statements=(*scop.statements, *ends), tree=Domain(scop.tree.domain.union(last), order))
 
 

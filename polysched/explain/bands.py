@@ -16,7 +16,7 @@ from polysched.deps.reaching import Reaching, across, below, between, within
 from polysched.explain.fusion import fusion, least_apart
 from polysched.explain.loops import Nest
 from polysched.explain.sample import blockers
-from polysched.model.tree.nodes import Band, Filter, Mark, Member, Sequence, Set, Tree, children, own_marks
+from polysched.model.tree.nodes import Band, Filter, InOrder, Mark, Member, Set, Tree, children, own_marks
 from polysched.model.tree.text import member_text
 from polysched.model.tree.to_isl import mark_text
 from polysched.support import isl
@@ -34,7 +34,7 @@ def _lines(tree: Tree, nest: Nest, reaching: Reaching, around: tuple[Member, ...
             yield from _band(tree, nest, reaching, around, _mark(tree) or mark)
             inner = _lines(child, nest, within(reaching, members), (*around, *members), "")
             yield from (f"  {line}" for line in inner)
-        case Sequence(children=branches) | Set(children=branches):
+        case InOrder(children=branches) | Set(children=branches):
             told = [branch for branch in branches if nest.tells(branch.filter)]
             for k, branch in enumerate(told):
                 names = ", ".join(s.get_tuple_name() or "" for s in isl.sets_of(branch.filter))

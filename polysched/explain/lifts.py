@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from polysched.config.plain import called
 from polysched.deps.dataflow import are_fed
 from polysched.deps.dependences import Dependence, union
-from polysched.deps.distance import STEEPEST
+from polysched.deps.distance import MOST_SKEW
 from polysched.deps.reaching import Reaching, among, between, names_in
 from polysched.explain.loops import Loop
 from polysched.transform.trees.distribute import distribute
@@ -102,7 +102,7 @@ def _wavefront(loop: Loop) -> str:
     outer = loop.outer
     if outer is None or not outer.carried:
         return ""
-    for factor in range(1, STEEPEST + 1):
+    for factor in range(1, MOST_SKEW + 1):
         there = outer.distances.skewed(1, 0, factor).reordered([1, 0, *range(2, len(outer.chain))])
         if there.in_order and there.is_parallel(1):
             steps = f"{skewed_by(loop.name, outer.name, factor)} and {called('reorder', loop.name, outer.name)}"

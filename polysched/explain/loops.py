@@ -16,7 +16,7 @@ from polysched.deps.dependences import Dependences
 from polysched.deps.distance import Distances, distances
 from polysched.deps.reaching import Reaching, across, below, between, names_in, within
 from polysched.model.scop import Scop, Statement
-from polysched.model.tree.nodes import Band, Filter, Member, Sequence, Set, Tree, children, is_innermost, nest_of
+from polysched.model.tree.nodes import Band, Filter, InOrder, Member, Set, Tree, children, is_innermost, nest_of
 from polysched.support import isl
 
 
@@ -126,7 +126,7 @@ def _loops(
             loop = Loop(nest=nest, band=tree, around=around, reaching=reaching, instances=instances)
             yield loop
             yield from _loops(child, nest, (*around, loop), loop.inside, instances)
-        case Sequence(children=branches) | Set(children=branches):
+        case InOrder(children=branches) | Set(children=branches):
             before: Loop | None = None
             for branch in branches:
                 own = instances.intersect(branch.filter)

@@ -17,6 +17,7 @@ from polysched.model.loop_names import named
 from polysched.model.tree.nodes import (
     Band,
     Concurrent,
+    InOrder,
     Map,
     Mark,
     MarkValue,
@@ -24,7 +25,6 @@ from polysched.model.tree.nodes import (
     Parallel,
     Prefetch,
     Product,
-    Sequence,
     Serial,
     Set,
     Tensor,
@@ -86,7 +86,7 @@ def _lines(tree: Tree, nest: Nest, reaching: Reaching, mark: MarkValue | None) -
                 yield f"{indent}{_what(member)}{': ' if notes else ''}{', '.join(notes)}"
             inner = _lines(child, nest, within(reaching, members), None)
             yield from ("  " * len(members) + line for line in inner)
-        case Sequence(children=branches) | Set(children=branches):
+        case InOrder(children=branches) | Set(children=branches):
             for branch in branches:
                 if nest.tells(branch.filter):
                     yield ", ".join(s.get_tuple_name() or "" for s in isl.sets_of(branch.filter))

@@ -11,8 +11,7 @@ from polysched.deps.dependences import Dependence, Kind
 from polysched.deps.distance import distances
 from polysched.deps.reaching import Reaching, names_in
 from polysched.model.scop import Scop
-from polysched.model.tree.nodes import Band, Member, Set, Tree, children
-from polysched.model.tree.nodes import Sequence as SequenceNode
+from polysched.model.tree.nodes import Band, InOrder, Member, Set, Tree, children
 from polysched.model.witness import in_words, smallest
 
 _FIRST = ("flow", "anti", "output")  # what counts most
@@ -55,7 +54,7 @@ def common_loops(tree: Tree, statements: set[str]) -> Iterator[Member]:
         case Band(members=members, child=child):
             yield from members
             yield from common_loops(child, statements)
-        case SequenceNode(children=branches) | Set(children=branches):
+        case InOrder(children=branches) | Set(children=branches):
             for branch in branches:
                 if statements <= names_in(branch.filter):
                     yield from common_loops(branch.child, statements)

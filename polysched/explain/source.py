@@ -24,7 +24,7 @@ from polysched.explain.sample import blockers
 from polysched.ir.node import walk
 from polysched.ir.nodes import For, If, Stmt
 from polysched.model.scop import Access
-from polysched.model.tree.nodes import Member, Sequence, Set, Tree
+from polysched.model.tree.nodes import InOrder, Member, Set, Tree
 from polysched.transform.analysis.roles import step, stride
 from polysched.transform.trees.distribute import distribute
 
@@ -169,7 +169,7 @@ def _backwards(loop: Loop, member: Member) -> Reaching:
 
 def _between(loop: Loop) -> Iterator[str]:
     """Why a loop beside other statements is not tiled with the one around it."""
-    if not loop.around or not isinstance(loop.around[-1].band.child, Sequence | Set):
+    if not loop.around or not isinstance(loop.around[-1].band.child, InOrder | Set):
         return
     outer = loop.around[-1]
     own = {statement.name for statement in loop.statements}

@@ -24,7 +24,7 @@ from polysched.model.known import Where
 from polysched.model.loops import loop_conditions, sizes_not_negative
 from polysched.model.reduction import reduction_operator
 from polysched.model.scop import Access, Scop, Statement
-from polysched.model.tree.nodes import Band, Context, Domain, Filter, Leaf, Member, Sequence, Tree
+from polysched.model.tree.nodes import Band, Context, Domain, Filter, InOrder, Leaf, Member, Tree
 from polysched.support import isl
 
 
@@ -200,7 +200,7 @@ def _order(nest: _Nest, statements: Iterator[Statement], sizes: tuple[str, ...])
     if len(parts) == 1:
         return parts[0]
     branches = tuple(Filter(isl.union_set(s.domain for s in below), tree) for tree, below in parts)
-    return Sequence(branches), [statement for _, below in parts for statement in below]
+    return InOrder(branches), [statement for _, below in parts for statement in below]
 
 
 def _loop_schedule(loop: For, statements: list[Statement], sizes: tuple[str, ...]) -> isl.UnionMap:

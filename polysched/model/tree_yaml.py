@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import yaml
 
 from polysched.errors import InputError
-from polysched.model.tree.nodes import Band, Context, Domain, Extension, Filter, Leaf, Member, Sequence, Set, Tree
+from polysched.model.tree.nodes import Band, Context, Domain, Extension, Filter, InOrder, Leaf, Member, Set, Tree
 from polysched.model.tree.to_isl import parse_mark, to_isl, with_mark
 from polysched.support import isl
 from polysched.support.entry import entry
@@ -78,7 +78,7 @@ def _node(data: Any) -> Tree:
             filters = tuple(branch for branch in branches if isinstance(branch, Filter))
             if len(filters) < len(branches):
                 raise InputError(f"the children of a '{kind}' are a list of 'filter' nodes")
-            return Sequence(filters) if kind == "sequence" else Set(filters)
+            return InOrder(filters) if kind == "sequence" else Set(filters)
         case "mark":
             return with_mark(parse_mark(str(value)), child)
         case "extension":

@@ -13,8 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from polysched.deps.coincidence import carried, in_one, left_below
-from polysched.model.tree.nodes import Band, Concurrent, Context, Domain, Filter, Leaf, Mark, Member, Tree
-from polysched.model.tree.nodes import Sequence as InOrder
+from polysched.model.tree.nodes import Band, Concurrent, Context, Domain, Filter, InOrder, Leaf, Mark, Member, Tree
 from polysched.model.tree.nodes import Set as InAnyOrder
 from polysched.support import isl
 

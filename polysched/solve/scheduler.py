@@ -28,8 +28,7 @@ from polysched.deps.dependences import Dependences
 from polysched.errors import BudgetExceeded, IllegalSchedule
 from polysched.model.scop import Scop, Statement
 from polysched.model.tree.instances import only
-from polysched.model.tree.nodes import Band, Context, Domain, Filter, Leaf, Member, Tree, walk
-from polysched.model.tree.nodes import Sequence as SequenceNode
+from polysched.model.tree.nodes import Band, Context, Domain, Filter, InOrder, Leaf, Member, Tree, walk
 from polysched.solve.bands import BandSearch, Plan
 from polysched.solve.constraints.contradiction import contradiction_error
 from polysched.solve.constraints.demands import Demands, require_names
@@ -199,7 +198,7 @@ class _Builder:
         plans = [plan for part in parts for plan in self.fusion.bands(part, among(part, edges), found)]
         if len(plans) == 1:
             return self._tree(plans[0])
-        return SequenceNode(tuple(Filter(self._instances(plan.names), self._tree(plan)) for plan in plans))
+        return InOrder(tuple(Filter(self._instances(plan.names), self._tree(plan)) for plan in plans))
 
     def _tree(self, plan: Plan) -> Tree:
         """The plan's band and what is below it."""

@@ -17,7 +17,7 @@ from polysched.config.machine import Gpu
 from polysched.deps.coincidence import mark_under
 from polysched.deps.dependences import Dependences
 from polysched.model.scop import Scop
-from polysched.model.tree.nodes import Band, Leaf, Member, Sequence, Tree, children, walk
+from polysched.model.tree.nodes import Band, InOrder, Leaf, Member, Tree, children, walk
 from polysched.strategy.grid import Nest, alone
 from polysched.strategy.split_set import split
 from polysched.strategy.straight import in_order, unskew, upright
@@ -27,21 +27,21 @@ from polysched.transform.analysis.roles import Around
 from polysched.transform.analysis.vectorize import runs_once
 from polysched.transform.trees.distribute import distribute
 from polysched.transform.trees.fusion import are_same
-from polysched.transform.trees.tile import wavefront
+from polysched.transform.trees.tile import front_of
 
 
 @dataclass(frozen=True)
 class Distributed:
     """The band for one part of what it runs after the other."""
 
-    parts: Sequence
+    parts: InOrder
 
 
 @dataclass(frozen=True)
 class InPieces:
     """The band for one set of iterations after the other."""
 
-    pieces: Sequence
+    pieces: InOrder
 
 
 @dataclass(frozen=True)
@@ -96,8 +96,8 @@ class Bands:
         loop = Band((first,), band.permutable)
         inside = replace(band, members=tuple(others)) if others else band.child
         if others and band.permutable and self.host_loops(inside, around.below(loop)):
-            front = wavefront(band, len(band.members))
-            if not self.host_loops(front.child, around.below(front)):
+            front = Band((front_of(band.members),), child=inside)
+            if not self.host_loops(inside, around.below(front)):
                 yield InWavefronts(band)
         yield OnHost(loop, inside)
 
@@ -129,12 +129,12 @@ class Bands:
         flagged = self.flagged(replace(band, members=tuple(others)), below)
         return max(parallelism(flagged), *self.gains(distribute(flagged, below.reaching), below), 0) > 1
 
-    def gains_apart(self, parts: Sequence, own: int, around: Around) -> bool:
+    def gains_apart(self, parts: InOrder, own: int, around: Around) -> bool:
         """Are more loops parallel in some of the parts than the `own` ones of the whole, and in none fewer?"""
         gains = self.gains(parts, around)
         return min(gains) >= own and max(gains) > own
 
-    def gains(self, parts: Sequence | None, around: Around) -> list[int]:
+    def gains(self, parts: InOrder | None, around: Around) -> list[int]:
         """The parallelism of each part."""
         branches = parts.children if parts is not None else ()
         return [parallelism(self.flagged(branch.child, around.below(branch))) for branch in branches]
@@ -159,7 +159,7 @@ class Bands:
         place = _loops_among(band.child)
         if place is None or not all(member.coincident for member in band.members):
             return alone(_serial_last(band))
-        assert isinstance(band.child, Sequence)
+        assert isinstance(band.child, InOrder)
         part = band.child.children[place]
         inner = self.flagged(part.child, around.below(band).below(part))
         own = part.filter.universe()
@@ -210,7 +210,7 @@ def _serial_last(band: Band) -> Band:
 
 def _loops_among(tree: Tree) -> int | None:
     """The place in a sequence of the one part that has loops, if that is a band; None if `tree` is something else."""
-    if not isinstance(tree, Sequence):
+    if not isinstance(tree, InOrder):
         return None
     parts = [k for k, part in enumerate(tree.children) if any(isinstance(node, Band) for node in walk(part))]
     return parts[0] if len(parts) == 1 and isinstance(tree.children[parts[0]].child, Band) else None

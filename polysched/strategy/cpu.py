@@ -5,17 +5,18 @@
                 .reorder("j_r", "i_r", "k", "i", "j").unroll("i").vectorize("j")
                 .parallel("i_o")
 
+These are sizes for f64, 32 registers of 64 bytes, as of AVX-512, an L1 of 32 KiB and an L2 of 1 MiB.
+
 Each phase reads the tree in normal form, asks what pays, and says it by edits; what the tree is then, the edits say.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 
 from polysched.config.constraints import Innermost, TileSizes, fits
-from polysched.config.heuristics.cpu import FUSED_BLOCK, INTERLEAVED_ROWS, UPDATES_AT_ONCE
+from polysched.config.heuristics.cpu import FUSED_BLOCK, INTERLEAVED_ROWS, ROWS_TRIED, UPDATES_AT_ONCE
 from polysched.deps.coincidence import carried, left_below
 from polysched.model.tree.nodes import (
     Band,
@@ -31,7 +32,6 @@ from polysched.model.tree.nodes import (
     mark_of,
     marks_in,
 )
-from polysched.model.tree.nodes import Sequence as InOrder
 from polysched.strategy.decision import Order
 from polysched.strategy.rows import fuse_rows, join_lanes
 from polysched.strategy.script import Script, names_of
@@ -39,17 +39,16 @@ from polysched.strategy.split_set import pieces
 from polysched.strategy.straight import in_order, straighten
 from polysched.strategy.windows import windows
 from polysched.support import isl
-from polysched.transform.analysis.epilogues import epilogues
-from polysched.transform.analysis.products import mark_products
+from polysched.transform.analysis.products import products_in
 from polysched.transform.analysis.reductions import innermost_loops, sums_for_lanes, sums_for_threads
 from polysched.transform.analysis.roles import Around, nearest, roles, statements_of
 from polysched.transform.analysis.vectorize import can_vectorize, for_threads, row_to_interleave
 from polysched.transform.edits.base.loops import loops
 from polysched.transform.edits.base.reduces import with_reduces
-from polysched.transform.trees.distribute import distribute, separate
+from polysched.transform.trees.distribute import apart, distribute
 from polysched.transform.trees.fusion import lanes_to_join, tiles_to_fuse
 from polysched.transform.trees.register_tile import register_tile_of
-from polysched.transform.trees.tile import is_parallel_inside, tile, tiling_of
+from polysched.transform.trees.tile import block_of, is_parallel_inside, tiling_of
 
 
 def cpu(script: Script, order: Order = "free") -> None:
@@ -89,11 +88,9 @@ def cpu(script: Script, order: Order = "free") -> None:
 
 def products(script: Script) -> None:
     """Sums of products over a box, as products of matrices."""
-    reorder = script.dependences.reorder_reductions
-    marked = mark_products(script.tree, script.scop, script.dependences, reorder=reorder)
-    for mark in marks_in(marked):
-        if isinstance(mark, Product) and script.says(f"product.{mark.statement}", "sums of products over a box"):
-            script.do("product", mark.statement)
+    for statement in list(products_in(script.tree, script.scop, script.dependences)):
+        if script.says(f"product.{statement}", "sums of products over a box"):
+            script.do("product", statement)
 
 
 def strides(script: Script) -> None:
@@ -122,7 +119,7 @@ def fuse_tiles(script: Script) -> None:
 
 def tiles(script: Script) -> None:
     """Blocks that the caches hold; diamonds, where all of them may start at once."""
-    for band, around in list(_to_tile(script, script.tree, script.around)):
+    for band, around in script.bands(inner_first=True):
         sizes, diamonds = tiling_of(band, script.scop, around, script.options)
         names = names_of(band.members)
         is_diamond = diamonds is not None and all(sizes[:2])
@@ -136,7 +133,7 @@ def tiles(script: Script) -> None:
             sizes = _sizes(script, names, sizes or [0] * len(names))
         if any(sizes):
             first = _blocks(script, band, sizes)
-            _separated(script, first, replace(band, permutable=True), sizes, around)
+            _separated(script, first, band, sizes, around)
 
 
 def _sizes(script: Script, names: Sequence[str], sizes: Sequence[int]) -> tuple[int, ...]:
@@ -147,19 +144,6 @@ def _sizes(script: Script, names: Sequence[str], sizes: Sequence[int]) -> tuple[
         script.size(f"tile.{name}", size, useful if size else useless)
         for name, size in zip(names, sizes, strict=True)
     )
-
-
-def _to_tile(script: Script, tree: Tree, around: Around) -> Iterator[tuple[Band, Around]]:
-    """The bands, inner ones first, but for what a product of matrices does on the way."""
-    if mark_of(tree, Product):
-        return
-    below = around.below(tree)
-    left = epilogues(tree, script.scop) if isinstance(tree, InOrder) else frozenset()
-    for place, child in enumerate(children(tree)):
-        if place not in left:
-            yield from _to_tile(script, child, below)
-    if isinstance(tree, Band):
-        yield tree, around
 
 
 def _diamonds(script: Script, band: Band, sizes: Sequence[int]) -> None:
@@ -188,14 +172,15 @@ def _blocks(script: Script, band: Band, sizes: Sequence[int]) -> str:
 
 def _separated(script: Script, first: str, band: Band, sizes: tuple[int, ...], around: Around) -> None:
     """Statements that gain by it apart in the tiles where nothing ties them."""
-    blocks = tile(band, sizes)
-    if separate(blocks, script.scop, around) is blocks:
-        return
+    statements = tuple(statements_of(band, script.scop))
+    tiled = [(member, size) for member, size in zip(band.members, sizes, strict=True) if size]
+    blocks = Band(tuple(block_of(member, size) for member, size in tiled), child=band)
     inside = around.below(blocks)
-    apart = [each.name for each in statements_of(band, script.scop) if roles(each, band, inside) is not None]
-    tiled = next(name for name, size in zip(names_of(band.members), sizes, strict=True) if size)
-    if script.says(f"separate.{tiled}", "statements that no dependence ties in a tile run one after the other"):
-        script.do("separate", first, *apart)
+    gain = [each for each in statements if roles(each, band, inside) is not None] if len(statements) > 1 else []
+    why = "statements that no dependence ties in a tile run one after the other"
+    can = apart(blocks, statements, gain, inside.reaching) is not blocks
+    if can and script.says(f"separate.{tiled[0][0].name}", why):
+        script.do("separate", first, *(each.name for each in gain))
 
 
 def wavefronts(script: Script) -> list[str]:
@@ -237,7 +222,7 @@ def register_tiles(script: Script, fronts: Sequence[str]) -> None:
         others = [name for k, name in enumerate(names) if k not in taken]
         row, most = (names[serial], UPDATES_AT_ONCE) if unrolled is None else (names[unrolled], found.block.rows)
         why = "so many sums or loads are under way at a time"
-        if not (rows := script.size(f"rows.{row}", most, why, _AT_ONCE)):
+        if not (rows := script.size(f"rows.{row}", most, why, ROWS_TRIED)):
             continue
         lane, blocks = [] if vector is None else [names[vector]], list[str]()
         why = "vectors that stay in registers with the rows"
@@ -248,13 +233,10 @@ def register_tiles(script: Script, fronts: Sequence[str]) -> None:
         inside = [*lane, row] if unrolled is None else [*names_of(of_sum), row, *lane]
         script.do("reorder", *others, *blocks, *inside)
         if unrolled is not None and lane:
-            straighten(script, in_order(Band(tuple(of_sum))).members, ())
+            straighten(script, in_order(Band(tuple(of_sum))).members)
         script.do("unroll", row)
         for name in lane:
             script.do("vectorize", name)
-
-
-_AT_ONCE = range(1, 5)  # powers of two: of rows
 
 
 def interleaved(script: Script, fronts: Sequence[str]) -> None:
@@ -263,7 +245,7 @@ def interleaved(script: Script, fronts: Sequence[str]) -> None:
         why = "rows that wait for themselves alone are under way at a time"
         if {*names_of(band.members)} & {*fronts}:
             continue
-        if not (rows := script.size(f"interleave.{row.name}", INTERLEAVED_ROWS, why, _AT_ONCE)):
+        if not (rows := script.size(f"interleave.{row.name}", INTERLEAVED_ROWS, why, ROWS_TRIED)):
             continue
         *outer, last = names_of(band.members)
         block = script.block(row.name, rows, "r")

@@ -40,9 +40,6 @@ class Decision:
         return replace(self, value=value, candidates=known, why="as you decided")
 
 
-USUAL = range(3, 10)  # powers of two
-
-
-def sizes_around(size: int, powers: range = USUAL) -> tuple[int, ...]:
+def sizes_around(size: int, powers: range) -> tuple[int, ...]:
     """None, powers of two, and the size itself."""
     return tuple(sorted({0, size, *(1 << k for k in powers)}))

@@ -117,18 +117,18 @@ class _Strategy:
                     self._on_grid(nest, around, hosts)
                     return True
                 case Sums() as sums if self._says(f"sum_threads.{sums.loop}", _SUM):
-                    straighten(script, band.members, around.members)
+                    straighten(script, band.members)
                     add_up(script, sums, hosts)
                     return True
                 case InPieces(pieces):
                     split_in(script, band, pieces)
                     return True
                 case InWavefronts(skewed) if self._says(f"wavefront.{skewed.members[0].name}", _WAVEFRONT):
-                    straighten(script, skewed.members, around.members)
+                    straighten(script, skewed.members)
                     script.do("wavefront", *names_of(skewed.members))
                     return True
                 case OnHost(loop, inside):
-                    straighten(script, loop.members, around.members)
+                    straighten(script, loop.members)
                     return self.below(inside, around.below(loop), (*hosts, loop.members[0].name))
         return False
 
@@ -144,7 +144,7 @@ class _Strategy:
         if self._on_warps(nest, around, hosts):
             return
         sums = sums_in_teams(nest, script.scop, script.dependences, around, script.options.gpu)
-        straighten(script, nest.members, around.members)
+        straighten(script, nest.members)
         if sums is not None and script.says(f"sum_threads.{sums.loop}", _SUM):
             add_up(script, sums, hosts)
         else:
@@ -161,7 +161,7 @@ class _Strategy:
             return False
 
         def written() -> bool:
-            straighten(script, nest.members, around.members)
+            straighten(script, nest.members)
             on_warps(script, nest, found, hosts, self.parts)
             return True
 

@@ -31,7 +31,7 @@ from polysched.ir.effects import is_pure, is_total_operation
 from polysched.ir.node import children, walk
 from polysched.ir.nodes import Expr, If, Let, Load, Store
 from polysched.model.scop import Scop, Statement
-from polysched.model.tree.nodes import Band, Leaf, Member, Sequence
+from polysched.model.tree.nodes import Band, InOrder, Leaf, Member
 from polysched.support import isl
 from polysched.support.remembered import remembered
 from polysched.transform.analysis.roles import Around, Loops, far_accesses, statements_of
@@ -244,7 +244,7 @@ class Nest:
 
     band: Band
     members: tuple[Member, ...]
-    sequence: Sequence | None = None
+    sequence: InOrder | None = None
     place: int = 0
 
     @property

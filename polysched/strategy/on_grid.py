@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import gcd, prod
 
+from polysched.config.heuristics.gpu import CHUNKS_TRIED, POINTS_TRIED, THREADS_TRIED
 from polysched.config.target import LIMITS
 from polysched.deps.reaching import names_in
 from polysched.errors import InputError
@@ -111,13 +112,14 @@ def _decided(script: Script, grid: Grid, members: Sequence[Member]) -> Grid:
 
 def _side(script: Script, side: Axis, name: str, most: int) -> Axis:
     threads, m = _threads(script, name, side.threads, most), side.points
-    points = script.pick(f"points.{name}", m, _some(m, range(4)), "of a thread, which may share loads") or 1
+    points = script.pick(f"points.{name}", m, _some(m, POINTS_TRIED), "of a thread, which may share loads") or 1
     vector = None if side.vector in (None, side.points) else gcd(side.vector or points, points)
     return replace(side, threads=threads, points=points, vector=vector)
 
 
 def _threads(script: Script, name: str, usual: int, most: int) -> int:
-    threads = script.pick(f"threads.{name}", usual, _some(usual, range(9), most), "threads of a block along it") or 1
+    some = _some(usual, THREADS_TRIED, most)
+    threads = script.pick(f"threads.{name}", usual, some, "threads of a block along it") or 1
     if threads > max(usual, most):
         raise InputError(f"threads.{name} cannot be {threads}: there is work, or room in a block, for {most} along it")
     return threads
@@ -125,7 +127,7 @@ def _threads(script: Script, name: str, usual: int, most: int) -> int:
 
 def _chunk(script: Script, size: int, name: str, most: int) -> int:
     why = "iterations between copies to shared memory, if there are any"
-    return script.pick(f"chunk.{name}", size, (0, *_some(size, range(2, 8), most)), why)
+    return script.pick(f"chunk.{name}", size, (0, *_some(size, CHUNKS_TRIED, most)), why)
 
 
 def _some(size: int, powers: range, most: int = LIMITS.block) -> tuple[int, ...]:

@@ -31,15 +31,14 @@ from polysched.config.target import LIMITS
 from polysched.deps.dependences import Dependences
 from polysched.deps.reaching import names_in
 from polysched.model.scop import Scop, Statement
-from polysched.model.tree.nodes import Band, Filter, Member, Tree, is_innermost
-from polysched.model.tree.nodes import Sequence as InOrder
+from polysched.model.tree.nodes import Band, Filter, InOrder, Member, Tree, is_innermost
 from polysched.strategy.grid import extent
 from polysched.strategy.script import Script, names_of
 from polysched.support import isl
 from polysched.transform.analysis.reductions import reduced
 from polysched.transform.analysis.roles import Around, Loops, statements_of
 from polysched.transform.edits.base.loops import Loop, loops
-from polysched.transform.trees.fusion import Fused, Nest, either_way, groups, lanes_to_join, matching
+from polysched.transform.trees.fusion import Fused, Fusible, either_way, groups, lanes_to_join, matching
 
 
 def fuse_rows(script: Script) -> None:
@@ -67,7 +66,7 @@ def _fused(script: Script, found: Fused) -> bool:
     return True
 
 
-def fuse(script: Script, nests: Sequence[Nest]) -> None:
+def fuse(script: Script, nests: Sequence[Fusible]) -> None:
     """The loops that they have in common as one each, around the others."""
     for nest in nests:
         script.reorder(names_of([*nest.members, *nest.inner]))
@@ -171,7 +170,7 @@ class _Rows:
         serial = tuple(member for member in band.members if not member.coincident)
         if not members or not serial or not self.is_along_rows(band):
             return None
-        return Fused(members, (Nest(members, serial, branch.filter),))
+        return Fused(members, (Fusible(members, serial, branch.filter),))
 
     def is_along_rows(self, band: Band) -> bool:
         """Does each statement add up neighbors, of which rows share none, and may it do so in any order?"""
@@ -204,7 +203,7 @@ class _Rows:
                 return None
         elif rest and not (self.has_rows(band, rest) and self.share(pairs, one, other.filter)):
             return None
-        return found.joined(Nest(own, rest, other.filter), first=is_before)
+        return found.joined(Fusible(own, rest, other.filter), first=is_before)
 
     def has_rows(self, band: Band, rest: Iterable[Member]) -> bool:
         """Does one of the loops that are left go from neighbor to neighbor?"""

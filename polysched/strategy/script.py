@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from polysched.config.constraints import Constraint, TileSizes
+from polysched.config.heuristics.cpu import SIZES_TRIED
 from polysched.config.options import Options
 from polysched.deps.dependences import Dependences
 from polysched.deps.legality import require_legal
@@ -16,7 +17,7 @@ from polysched.model.loop_names import free
 from polysched.model.scop import Scop
 from polysched.model.tree.nodes import Band, Member, Product, Tree, mark_of
 from polysched.solve.constraints.honoured import unmet
-from polysched.strategy.decision import USUAL, Decision, Value, sizes_around
+from polysched.strategy.decision import Decision, Value, sizes_around
 from polysched.support.trace import left_out, timed, verifies_each
 from polysched.transform.analysis.roles import Around
 from polysched.transform.edits.base.draft import Draft
@@ -47,7 +48,7 @@ class Script:
         self.decisions.append(decision)
         return decision.value  # type: ignore[return-value]  # of the same type
 
-    def size(self, key: str, size: int, why: str, powers: range = USUAL) -> int:
+    def size(self, key: str, size: int, why: str, powers: range = SIZES_TRIED) -> int:
         """The size, of those and powers of two, or the user's answer."""
         return self.pick(key, size, sizes_around(size, powers), why)
 
@@ -176,9 +177,9 @@ class Script:
         """What is above the tree: nothing."""
         return Around((), self.dependences.coincidence)
 
-    def bands(self) -> list[tuple[Band, Around]]:
-        """The bands, outer ones first, with what is around each; not those of products, which are left alone."""
-        nodes = self.around.walk(self.tree, lambda node: mark_of(node, Product))
+    def bands(self, *, inner_first: bool = False) -> list[tuple[Band, Around]]:
+        """The bands, outer ones first or last, with what is around each; those of products are left alone."""
+        nodes = self.around.walk(self.tree, lambda node: mark_of(node, Product), inner_first=inner_first)
         return [(node, around) for node, around in nodes if isinstance(node, Band)]
 
 

@@ -17,7 +17,7 @@ from typing import TypeGuard
 
 from polysched.deps.coincidence import mark_under
 from polysched.deps.components import strongly_connected
-from polysched.model.tree.nodes import Band, Filter, Leaf, Sequence, Tree
+from polysched.model.tree.nodes import Band, Filter, InOrder, Leaf, Tree
 from polysched.strategy.script import Script
 from polysched.support import isl
 from polysched.transform.edits.base.loops import loops
@@ -35,7 +35,7 @@ def pieces(script: Script) -> None:
             split_in(script, band, parts)
 
 
-def split_in(script: Script, band: Band, parts: Sequence) -> None:
+def split_in(script: Script, band: Band, parts: InOrder) -> None:
     """The loops of the band for each part in turn."""
     (own,) = isl.sets_of(script.scop.domain.intersect(band.members[0].schedule.domain()))
     name = band.members[0].name
@@ -59,7 +59,7 @@ def _is_serial(node: Tree) -> TypeGuard[Band]:
     return node.members[0].schedule.domain().n_set() == 1
 
 
-def split(band: Band, reaching: isl.UnionMap, domain: isl.UnionSet) -> Sequence | None:
+def split(band: Band, reaching: isl.UnionMap, domain: isl.UnionSet) -> InOrder | None:
     """The parts of an innermost band over one statement, in an order that keeps the dependences; None if there are
     none, too many, or one with several instances has no coincident member.
 
@@ -74,7 +74,7 @@ def split(band: Band, reaching: isl.UnionMap, domain: isl.UnionSet) -> Sequence 
     order = None if parts is None else _ordered(parts, reaching)
     if order is None or len(order) < 2 or not all(_is_parallel(band, part, reaching) for part in order):
         return None
-    return Sequence(tuple(_branch(band, part) for part in _joined(order, band, reaching)))
+    return InOrder(tuple(_branch(band, part) for part in _joined(order, band, reaching)))
 
 
 def _ordered(parts: list[isl.Set], reaching: isl.UnionMap) -> list[isl.Set] | None:

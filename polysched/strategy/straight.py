@@ -8,54 +8,34 @@ reversals and shifts.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from polysched.errors import InputError
+from polysched.deps.distance import MOST_SKEW
 from polysched.model.tree.nodes import Band, Member
 from polysched.strategy.script import Script
 from polysched.support import isl
 from polysched.support.remembered import remembered
-from polysched.transform.edits.base.loops import loop
-
-_MOST = 4  # times the outer member, in either direction
 
 
-def straighten(script: Script, members: Sequence[Member], outer: Sequence[Member]) -> None:
-    """The loops of these names as they are here: without multiples of `outer` and of one another, upwards, from zero
-    on. InputError if that is not all in which they differ."""
-    for k, member in enumerate(members):
-        before = loop(script.draft.nested, member.name).member
-        if not before.schedule.is_equal(member.schedule):
-            _straightened(script, before, member, (outer, members[:k]))
+@dataclass(frozen=True)
+class Simpler(Member):
+    """A loop as edits make it."""
+
+    skews: tuple[tuple[str, int], ...] = ()  # by which loop, and how often
+    is_reversed: bool = False
+    shift: int = 0  # after that
 
 
-def _straightened(script: Script, before: Member, after: Member, outer: Sequence[Sequence[Member]]) -> None:
-    name, skews, now = before.name, [], before
-    for around in outer:
-        now, found = _without(now, around)
-        skews += found
-        upwards, downwards = (_distance(each, after) for each in (now, _reversed(now)))
-        if upwards is not None or downwards is not None:
-            break
-    else:
-        raise script.refused(InputError(f"no edits make loop '{name}' simpler"))
-    for each, factor in skews:
-        script.do("skew", name, by=each.name, factor=-factor)
-    if upwards is None:
-        script.do("reverse", name)
-    if distance := downwards if upwards is None else upwards:
-        script.do("shift", "*", name, distance)
-
-
-def _distance(before: Member, after: Member) -> int | None:
-    """What is to be added to all values of one to have those of the other; None if it is not one constant."""
-    pieces = _with_function(after, after.function.sub(before.function)).pieces
-    values = {aff.get_constant_val().to_python() if aff.is_cst() else None for aff in pieces}
-    return values.pop() if len(values) == 1 else None
-
-
-def _reversed(member: Member) -> Member:
-    return _with_function(member, member.function.neg())
+def straighten(script: Script, members: Sequence[Member]) -> None:
+    """The loops of these names as they are here."""
+    for member in members:
+        if isinstance(member, Simpler):
+            for by, factor in member.skews:
+                script.do("skew", member.name, by=by, factor=factor)
+            if member.is_reversed:
+                script.do("reverse", member.name)
+            if member.shift:
+                script.do("shift", "*", member.name, member.shift)
 
 
 # --- which loops are simpler
@@ -67,10 +47,10 @@ def unskew(band: Band, outer: Sequence[Member]) -> Band:
     instances stays."""
     members: list[Member] = []
     for member in band.members:
-        member, _ = _without(member, outer)
+        member = _without(member, outer)
         left = (_without_multiple(member, each, _best_factor(member, each)) for each in members)
         if not any(map(_is_constant, (member, *left))):
-            members.append(replace(member, schedule=_from_zero(member.schedule)))
+            members.append(_from_zero(member))
     return replace(band, members=tuple(members))
 
 
@@ -79,7 +59,7 @@ def in_order(band: Band) -> Band:
     They are no longer permutable."""
     members: list[Member] = []
     for member in band.members:
-        members.append(_without(member, members)[0])
+        members.append(_without(member, members))
     return replace(band, members=tuple(members), permutable=len(members) == 1)
 
 
@@ -87,7 +67,10 @@ def upright(member: Member) -> Member:
     """The member, whose iterations may run in any order, the other way round if it falls with all iterators."""
     kind = isl.dim_type.in_
     factors = [_coefficient(aff, kind, k) for aff in member.pieces for k in range(aff.dim(kind))]
-    return _reversed(member) if min(factors, default=0) < 0 >= max(factors) else member
+    if not min(factors, default=0) < 0 >= max(factors):
+        return member
+    now = _simpler(member, isl.UnionMap.from_union_pw_aff(member.function.neg()))
+    return replace(now, is_reversed=not now.is_reversed, shift=-now.shift)
 
 
 def _is_constant(member: Member) -> bool:
@@ -96,17 +79,15 @@ def _is_constant(member: Member) -> bool:
     return all(aff.is_cst() for aff in affs) and len({str(aff.get_constant_val()) for aff in affs}) == 1
 
 
-def _without(member: Member, outer: Sequence[Member]) -> tuple[Member, list[tuple[Member, int]]]:
-    """The member less multiples of loops of `outer`, one after the other, as long as that helps; and these."""
-    found: list[tuple[Member, int]] = []
-    while True:
-        before = len(found)
+def _without(member: Member, outer: Sequence[Member]) -> Member:
+    """The member less multiples of loops of `outer`, one after the other, as long as that helps."""
+    helps = True
+    while helps:
+        helps = False
         for each in outer:
             if factor := _best_factor(member, each):
-                member = _without_multiple(member, each, factor)
-                found.append((each, factor))
-        if len(found) == before:
-            return member, found
+                member, helps = _without_multiple(member, each, factor), True
+    return member
 
 
 def _best_factor(member: Member, outer: Member) -> int:
@@ -116,13 +97,16 @@ def _best_factor(member: Member, outer: Member) -> int:
 
 @remembered
 def _best(schedule: isl.UnionMap, outer: isl.UnionMap) -> int:
-    factors = (0, *(k for k in range(-_MOST, _MOST + 1) if k))
+    factors = (0, *(k for k in range(-MOST_SKEW, MOST_SKEW + 1) if k))
     return min(factors, key=lambda k: _size(_without_multiple(Member(schedule), Member(outer), k)))
 
 
 def _without_multiple(member: Member, outer: Member, factor: int) -> Member:
     """The member less so many times another one."""
-    return replace(member, schedule=_less(member.schedule, outer.schedule, factor)) if factor else member
+    if not factor:
+        return member
+    now = _simpler(member, _less(member.schedule, outer.schedule, factor))
+    return replace(now, skews=(*now.skews, (outer.name, factor if now.is_reversed else -factor)))
 
 
 @remembered
@@ -131,18 +115,28 @@ def _less(schedule: isl.UnionMap, outer: isl.UnionMap, factor: int) -> isl.Union
     return isl.UnionMap.from_union_pw_aff(Member(schedule).function.sub(times))
 
 
+def _from_zero(member: Member) -> Member:
+    schedule, constant = _counted(member.schedule)
+    if not constant:
+        return member
+    now = _simpler(member, schedule)
+    return replace(now, shift=now.shift - constant)
+
+
 @remembered
-def _from_zero(schedule: isl.UnionMap) -> isl.UnionMap:
+def _counted(schedule: isl.UnionMap) -> tuple[isl.UnionMap, int]:
+    """The values of one statement less the constant in them, and this."""
     affs = Member(schedule).pieces
     constant = affs[0].get_constant_val() if len(affs) == 1 else isl.Val(0)  # no piece at all: it never runs
     if constant.is_zero() or not constant.is_int():
-        return schedule
-    moved = isl.PwAff.from_aff(affs[0].add_constant_val(isl.Val(0).sub(constant)))
-    return isl.UnionMap.from_union_pw_aff(isl.UnionPwAff.from_pw_aff(moved))
+        return schedule, 0
+    moved = isl.PwAff.from_aff(affs[0].add_constant_val(constant.neg()))
+    return isl.UnionMap.from_union_pw_aff(isl.UnionPwAff.from_pw_aff(moved)), int(constant.to_python())
 
 
-def _with_function(member: Member, function: isl.UnionPwAff) -> Member:
-    return replace(member, schedule=isl.UnionMap.from_union_pw_aff(function))
+def _simpler(member: Member, schedule: isl.UnionMap) -> Simpler:
+    """The member with these values, and the edits so far."""
+    return Simpler(**{**vars(member), "schedule": schedule})
 
 
 def _size(member: Member) -> int:

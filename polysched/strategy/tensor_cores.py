@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from polysched.config.heuristics.gpu import WARP_TILES, WarpTile
+from polysched.config.heuristics.gpu import STAGES_TRIED, TERMS_TRIED, WARP_TILES, WarpTile
 from polysched.instructions.instruction import Instruction
 from polysched.instructions.mma import INSTRUCTIONS
 from polysched.ir.dtypes import f64
@@ -94,10 +94,10 @@ def _decided(script: Script, found: Warps) -> tuple[WarpTile, bool]:
     is_one_chunk = terms is not None and terms <= tile.chunk and terms % least == 0
     if not is_one_chunk:
         usual = tile.chunk if terms is None or terms > tile.chunk else least
-        some = tuple(sorted({usual, *(least << k for k in range(4))}))
+        some = tuple(sorted({usual, *(least << k for k in TERMS_TRIED)}))
         chunk = script.pick(f"chunk.{found.terms.name}", usual, some, "terms that are copied at a time")
         tile = replace(tile, chunk=chunk or usual)
-    stages = script.pick(f"stages.{found.statement}", tile.stages, (2, 3, 4), "buffers that copies go to in turn")
+    stages = script.pick(f"stages.{found.statement}", tile.stages, STAGES_TRIED, "buffers that copies go to in turn")
     return replace(tile, stages=stages), is_one_chunk
 
 

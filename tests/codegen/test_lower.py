@@ -19,7 +19,7 @@ from polysched.ir.nodes import Alloc, Array, For, If, Let
 from polysched.ir.text import show
 from polysched.ir.verify import verify
 from polysched.model.extract import extract
-from polysched.model.tree.nodes import Domain, Filter, Leaf, Map, Parallel, Sequence, Unroll, Vector, marked_as
+from polysched.model.tree.nodes import Domain, Filter, InOrder, Leaf, Map, Parallel, Unroll, Vector, marked_as
 from polysched.support import isl
 from tests.transform.scheduled import band, random_scheduled, scheduled
 
@@ -101,7 +101,7 @@ def test_a_mapped_loop_over_pieces_is_one_loop():
     scop = extract(fn)
     s, t = (statement.name for statement in scop.statements)
     both = f"{s}[i] -> i; {t}[k] -> k"
-    order = Sequence(tuple(Filter(isl.UnionSet.from_set(part.domain), Leaf()) for part in scop.statements))
+    order = InOrder(tuple(Filter(isl.UnionSet.from_set(part.domain), Leaf()) for part in scop.statements))
     tree = Domain(scop.domain, marked_as(replace(band(both), child=order), Map("block.x")))
     lowered = lower(tree, scop)
     verify(lowered, "lowered")
@@ -117,7 +117,7 @@ def test_a_simd_loop_over_shifted_statements_has_no_guards(mark, count):
     fn = nest("shifted", "n", [A, B], loop("i", 0, count, first), loop("k", 0, count, second))
     scop = extract(fn)
     s, t = (statement.name for statement in scop.statements)
-    order = Sequence(tuple(Filter(isl.UnionSet.from_set(part.domain), Leaf()) for part in scop.statements))
+    order = InOrder(tuple(Filter(isl.UnionSet.from_set(part.domain), Leaf()) for part in scop.statements))
     shifted = replace(band(f"{s}[i] -> i; {t}[k] -> k + 1"), child=order)
     lowered = lower(Domain(scop.domain, marked_as(shifted, mark)), scop)
     assert not any(isinstance(node, If) for each in walk(lowered.body) if isinstance(each, For) for node in walk(each))
@@ -149,7 +149,7 @@ def test_loops_and_temporaries_inside_of_a_statement_are_fresh_in_every_copy():
     (statement,) = scop.statements
     halves = (isl.UnionSet(f"{{ {statement.name}[i] : i % 2 = {half} }}") for half in (0, 1))
     one = band(f"{statement.name}[i] -> i")
-    lowered = lower(Domain(scop.domain, Sequence(tuple(Filter(half, one) for half in halves))), scop)
+    lowered = lower(Domain(scop.domain, InOrder(tuple(Filter(half, one) for half in halves))), scop)
     verify(lowered, "lowered")
     names = [node.var for node in walk(lowered.body) if isinstance(node, For)]
     assert len(names) == len(set(names)) == 4

@@ -1,5 +1,5 @@
 from polysched.deps.legality import outside_of_full_loops
-from polysched.model.tree.nodes import Band, Domain, Filter, Full, Member, Sequence, Unroll, marked_as
+from polysched.model.tree.nodes import Band, Domain, Filter, Full, InOrder, Member, Unroll, marked_as
 from polysched.support import isl
 
 DOMAIN = isl.UnionSet("{ S[i] : 0 <= i < 8; T[i] : 0 <= i < 8 }")
@@ -10,7 +10,7 @@ def outside(value: str, size: int) -> str:
     both = Member(isl.UnionMap(f"{{ S[i] -> [{value}]; T[i] -> [{value}] }}"))
     full = marked_as(marked_as(Band((both,)), Full(size)), Unroll())
     branches = (Filter(isl.UnionSet("{ S[i] }"), full), Filter(isl.UnionSet("{ T[i] }")))
-    (found,) = outside_of_full_loops(Domain(DOMAIN, Sequence(branches)), DOMAIN)
+    (found,) = outside_of_full_loops(Domain(DOMAIN, InOrder(branches)), DOMAIN)
     return str(found)
 
 

@@ -16,11 +16,11 @@ from polysched.model.tree.nodes import (
     Domain,
     Extension,
     Filter,
+    InOrder,
     Leaf,
     Map,
     Member,
     Parallel,
-    Sequence,
     Set,
     Tree,
     Vector,
@@ -117,8 +117,8 @@ def test_a_loop_in_a_kernel_orders_its_threads_where_it_is_around_all_of_their_l
 
 def test_the_children_of_a_sequence_run_in_order():
     loop_s, loop_t = Band((member("{ S[i] -> [i] }"),)), Band((member("{ T[i] -> [i] }"),))
-    assert fault(Domain(pair.domain, Sequence((Filter(S, loop_s), Filter(T, loop_t)))), pair) is None
-    swapped = Domain(pair.domain, Sequence((Filter(T, loop_t), Filter(S, loop_s))))
+    assert fault(Domain(pair.domain, InOrder((Filter(S, loop_s), Filter(T, loop_t)))), pair) is None
+    swapped = Domain(pair.domain, InOrder((Filter(T, loop_t), Filter(S, loop_s))))
     assert fault(swapped, pair) == "flow dependence on a: S[i=0] must run before T[i=0] (n = 1)"
 
 
@@ -132,30 +132,30 @@ def test_what_a_filter_separates_inside_of_one_statement_counts():
     even, odd = (isl.UnionSet(f"[n] -> {{ S[i] : i % 2 = {k} and 0 <= i < n }}") for k in (0, 1))
     chain = scop("[n] -> { : }", stmt("{ S[i] : 0 <= i < n }", writes="a[i]", reads="a[i - 1]"))
     loop = Band((member("{ S[i] -> [i] }"),))
-    split = Domain(chain.domain, Sequence((Filter(even, loop), Filter(odd, loop))))
+    split = Domain(chain.domain, InOrder((Filter(even, loop), Filter(odd, loop))))
     assert fault(split, chain) == "flow dependence on a: S[i=1] must run before S[i=2] (n = 3)"
 
 
 def test_an_instance_that_never_runs_is_a_fault():
-    some = Domain(pair.domain, Sequence((Filter(S), Filter(isl.UnionSet("{ T[i] : i < 3 }")))))
+    some = Domain(pair.domain, InOrder((Filter(S), Filter(isl.UnionSet("{ T[i] : i < 3 }")))))
     assert fault(some, pair) == "T[i=3] never runs (n = 4)"
     assert fault(Domain(S), pair) == "T[i=0] never runs (n = 1)"
 
 
 def test_an_instance_that_runs_twice_is_a_fault():
-    twice = Domain(pair.domain, Sequence((Filter(S), Filter(T), Filter(isl.UnionSet("{ T[2] }")))))
+    twice = Domain(pair.domain, InOrder((Filter(S), Filter(T), Filter(isl.UnionSet("{ T[2] }")))))
     assert fault(twice, pair) == "T[i=2] runs more than once (n = 3)"
 
 
 def test_an_instance_that_the_nest_does_not_have_is_a_fault():
     more = isl.UnionSet("[n] -> { T[i] : 0 <= i <= n }")
-    branches = Sequence((Filter(S), Filter(more)))
+    branches = InOrder((Filter(S), Filter(more)))
     assert fault(Domain(S.union(more), branches), pair) == "T[i=0] runs, but is no instance of the nest (n = 0)"
 
 
 def test_a_statement_that_the_nest_does_not_have_is_a_fault():
     other = isl.UnionSet("{ copy[3] }")
-    branches = Sequence((Filter(S), Filter(T), Filter(other)))
+    branches = InOrder((Filter(S), Filter(T), Filter(other)))
     domain = pair.domain.union(other)
     assert fault(Domain(domain, branches), pair) == "copy[3] runs, but is no instance of the nest (n = 0)"
 
@@ -250,8 +250,8 @@ def change(node: Tree, rng: random.Random) -> Tree:
     """Some bands reversed, shifted, skewed or left out, some sequences shuffled."""
     below = tuple(change(child, rng) for child in children(node))
     node = with_children(node, below)
-    if isinstance(node, Sequence) and rng.random() < 0.3:
-        return rng.choice([Sequence, Set])(tuple(rng.sample(below, len(below))))
+    if isinstance(node, InOrder) and rng.random() < 0.3:
+        return rng.choice([InOrder, Set])(tuple(rng.sample(below, len(below))))
     if isinstance(node, Band) and rng.random() < 0.3:
         if rng.random() < 0.2:
             return node.child

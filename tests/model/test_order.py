@@ -2,14 +2,14 @@ from __future__ import annotations
 
 import pytest
 
-from polysched.model.tree.nodes import Band, Domain, Extension, Filter, Kernel, Leaf, Mark, Member, Sequence, Set
+from polysched.model.tree.nodes import Band, Domain, Extension, Filter, InOrder, Kernel, Leaf, Mark, Member, Set
 from polysched.model.tree.order import flatten
 from polysched.support import isl
 
 
 def test_a_loop_over_a_statement_and_another_loop():
     inner = Band((member("{ T[i, j] -> [j] }"),))
-    body = Sequence((Filter(S), Filter(T, inner)))
+    body = InOrder((Filter(S), Filter(T, inner)))
     tree = Domain(S.union(T), Band((member("{ S[i] -> [i]; T[i, j] -> [i] }"),), child=body))
     assert_times(tree, "{ S[i] -> [i, 0, 0] : 0 <= i < n; T[i, j] -> [i, 1, j] : 0 <= i < n and 0 <= j < n }")
 

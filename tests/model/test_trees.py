@@ -12,10 +12,10 @@ from polysched.model.tree.nodes import (
     Domain,
     Filter,
     Full,
+    InOrder,
     Map,
     Member,
     Parallel,
-    Sequence,
     Unroll,
     marked_as,
     own_marks,
@@ -26,14 +26,14 @@ from polysched.support import isl
 
 DOMAIN = isl.UnionSet("[n] -> { S[i] : 0 <= i < n; T[i] : 0 <= i < n }")
 LOOP = Member(isl.UnionMap("[n] -> { S[i] -> [(i)]; T[i] -> [(i + 1)] }"), coincident=True)
-BOTH = Sequence((Filter(isl.UnionSet("[n] -> { S[i] }")), Filter(isl.UnionSet("[n] -> { T[i] }"))))
+BOTH = InOrder((Filter(isl.UnionSet("[n] -> { S[i] }")), Filter(isl.UnionSet("[n] -> { T[i] }"))))
 TREE = Domain(DOMAIN, marked_as(Band((LOOP,), True, BOTH), Parallel()))
 
 
 def test_yaml_by_example():
     domain = isl.UnionSet("[n] -> { S[i] : 0 <= i < n }")
     loop = Member(isl.UnionMap("[n] -> { S[i] -> [(2i)] }"), coincident=True)
-    tree = Domain(domain, marked_as(Band((loop,), True, Sequence((Filter(domain),))), Parallel()))
+    tree = Domain(domain, marked_as(Band((loop,), True, InOrder((Filter(domain),))), Parallel()))
     assert to_yaml(tree) == (
         'domain: "[n] -> { S[i] : 0 <= i < n }"\n'
         "child:\n"
@@ -62,7 +62,7 @@ def test_text_by_example():
 
 def test_a_filter_shows_its_condition_where_it_lets_some_instances_pass():
     parts = (isl.UnionSet("[n] -> { S[i] : i < 3; T[i] }"), isl.UnionSet("[n] -> { S[i] : i >= 3 and n > 5 }"))
-    tree = Domain(DOMAIN, Sequence(tuple(map(Filter, parts))))
+    tree = Domain(DOMAIN, InOrder(tuple(map(Filter, parts))))
     assert [line.strip() for line in show_tree(tree).splitlines()[2:]] == [
         "filter: T; S[i] : i <= 2",
         "filter: S[i] : n >= 6 and i >= 3",

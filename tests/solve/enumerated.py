@@ -12,7 +12,7 @@ from itertools import combinations
 from callbacks import Callbacks
 
 from polysched.model.scop import Scop
-from polysched.model.tree.nodes import Band, Context, Domain, Filter, Leaf, Mark, Sequence, Set, Tree
+from polysched.model.tree.nodes import Band, Context, Domain, Filter, InOrder, Leaf, Mark, Set, Tree
 from polysched.support import isl
 
 Instance = tuple[str, tuple[int, ...]]  # statement and iterators
@@ -77,7 +77,7 @@ def _descend(tree: Tree, paths: dict[Instance, list[Step]], scop: Scop, sizes: d
             for instance, path in paths.items():
                 path.append((tree, tuple(table[instance] for table in tables)))
             _descend(child, paths, scop, sizes)
-        case Sequence(children=children) | Set(children=children):
+        case InOrder(children=children) | Set(children=children):
             filters = [isl.sets_of(child.filter.intersect(scop.domain)) for child in children]
             inside = [{(s.get_tuple_name(), p) for s in parts for p in _elements(s, sizes)} for parts in filters]
             for k, child in enumerate(children):

@@ -7,7 +7,7 @@ from polysched.config.options import Options
 from polysched.deps.dataflow import dependences
 from polysched.errors import IllegalSchedule, InputError
 from polysched.model.extract import extract
-from polysched.model.tree.nodes import Band, Context, Domain, Filter, Leaf, Member, Sequence
+from polysched.model.tree.nodes import Band, Context, Domain, Filter, InOrder, Leaf, Member
 from polysched.model.tree.text import show_tree
 from polysched.solve.constraints.honoured import require_met, unmet
 from polysched.solve.scheduler import find_schedule
@@ -77,7 +77,7 @@ def refusal(nest, rows, *constraints) -> str:
     maps = ("; ".join(f"{name}[{its}] -> [{row[name]}]" for name, its in heads) for row in rows)
     members = tuple(Member(isl.UnionMap(f"[{sizes}] -> {{ {text} }}")) for text in maps)
     names = [isl.UnionSet.from_set(s.domain) for s in model.statements]
-    child = Sequence(tuple(Filter(name, Leaf()) for name in names)) if len(names) > 1 else Leaf()
+    child = InOrder(tuple(Filter(name, Leaf()) for name in names)) if len(names) > 1 else Leaf()
     tree = Domain(model.domain, Context(model.context, Band(members, False, child)))
     with pytest.raises(IllegalSchedule) as raised:
         require_met(tree, model, dependences(model), constraints)

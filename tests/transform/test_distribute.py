@@ -12,7 +12,7 @@ from polysched.deps.coincidence import left_below
 from polysched.deps.dataflow import dependences
 from polysched.deps.legality import first_violation
 from polysched.model.extract import extract
-from polysched.model.tree.nodes import Band, Sequence, Tree, children, with_children
+from polysched.model.tree.nodes import Band, InOrder, Tree, children, with_children
 from polysched.model.tree.text import show_tree
 from polysched.support import isl
 from polysched.transform.trees.distribute import distribute
@@ -80,7 +80,7 @@ def test_what_outer_loops_order_does_not_matter():
     assert filters(distribute(loop, isl.UnionMap("{ }"))) == ["S", "T"]
 
 
-def filters(parts: Sequence) -> list[str]:
+def filters(parts: InOrder) -> list[str]:
     return [show_tree(part).splitlines()[0].removeprefix("filter: ") for part in parts.children]
 
 
@@ -107,7 +107,7 @@ def test_random_loops_are_distributed_exactly_where_that_is_legal(seed):
 def distributions(tree: Tree, reaching: isl.UnionMap) -> list[tuple[Tree, bool]]:
     """`tree` with one of its loops distributed, as by `distribute` or else by force, and whether it did."""
     found = []
-    if isinstance(tree, Band) and isinstance(tree.child, Sequence):
+    if isinstance(tree, Band) and isinstance(tree.child, InOrder):
         parts = distribute(tree, reaching)
         found.append((parts or distribute(tree, isl.UnionMap("{ }")), parts is not None))
     below = children(tree)

@@ -11,7 +11,7 @@ from polysched.config.options import Options
 from polysched.deps.dataflow import dependences
 from polysched.frontend.python import parse_nest
 from polysched.model.extract import extract
-from polysched.model.tree.nodes import Band, Domain, Filter, Sequence, Tree
+from polysched.model.tree.nodes import Band, Domain, Filter, InOrder, Tree
 from polysched.model.tree.text import show_tree
 from polysched.solve.scheduler import find_schedule
 from polysched.strategy import cpu
@@ -38,7 +38,7 @@ def in_time(text: str, *bands: Band) -> Scheduled:
     pairs = zip(scop.statements, bands, strict=True)
     branches = [Filter(statement.domain.to_union_set(), band) for statement, band in pairs]
     time = band(*["; ".join(f"{s.name}[{', '.join(s.iterators)}] -> t" for s in scop.statements)], permutable=False)
-    tree = Domain(scop.domain, Band(time.members, False, Sequence(tuple(branches))))
+    tree = Domain(scop.domain, Band(time.members, False, InOrder(tuple(branches))))
     return Scheduled(fn, scop, dependences(scop), tree)
 
 

@@ -6,7 +6,7 @@ import nests
 import pytest
 from scops import scop, stmt
 
-from polysched.model.tree.nodes import Band, Parallel, Sequence, Tree, Vector, children, marks_in, own_marks, walk
+from polysched.model.tree.nodes import Band, InOrder, Parallel, Tree, Vector, children, marks_in, own_marks, walk
 from polysched.model.tree.text import show_tree
 from polysched.strategy.cpu import lanes, threads
 from polysched.strategy.script import Script
@@ -97,7 +97,7 @@ def f(a: f64["n", "n"], b: f64["n", "n"], c: f64["n", "n"], n: size):
             for j in range(n):
                 c[i, j] = c[i, j] * 0.5 + b[n - 1 - i, n - 1 - j]
 """)
-    (sequence,) = (node for node in walk(written(nest, threads, [])) if isinstance(node, Sequence))
+    (sequence,) = (node for node in walk(written(nest, threads, [])) if isinstance(node, InOrder))
     assert [bool(own_marks(branch.child)) for branch in sequence.children] == [True, False, True]
 
 

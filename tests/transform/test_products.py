@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 
 import nests
 import numpy as np
@@ -14,18 +15,17 @@ from polysched.errors import InputError
 from polysched.frontend.python import parse_nest
 from polysched.ir.text import show
 from polysched.model.extract import extract
-from polysched.model.tree.nodes import Domain, Sequence, Tree, walk
+from polysched.model.tree.nodes import Domain, Tree
 from polysched.model.tree.text import show_tree
-from polysched.transform.analysis.epilogues import epilogues
+from polysched.strategy.cpu import products
 from polysched.transform.analysis.products import (
     SumOfProducts,
     kind_of,
-    mark_products,
-    order_products,
+    products_in,
     require_products,
     sum_of_products,
 )
-from tests.transform.scheduled import Scheduled, scheduled
+from tests.transform.scheduled import Scheduled, scheduled, written
 
 CONVOLUTION = """def conv(out: f32[16, 9, 9], data: f32[4, 11, 11], weight: f32[16, 4, 3, 3]):
     for f in range(16):
@@ -53,6 +53,7 @@ def found_in(arrays: str, loops: str, update: str) -> SumOfProducts | None:
     return sum_of_products(extents, statement.body)
 
 
+LOWERED = r"\bc\d+\b"  # a loop that no product has taken
 _HEAD, _, SUMS = CONVOLUTION.partition("\n")
 HEAD = _HEAD.replace("3]):", "3], b: f32[16], other: f32[16, 9, 9]):\n")
 BIAS = """    for f in range(16):
@@ -68,7 +69,7 @@ def test_what_is_made_of_sums_goes_with_them_to_the_store():
     done = ps.optimize(fn, options=ps.Options(machine=Machine(cores=1), contract_floats=False))
     stores = [line for line in done.source.text.splitlines() if line.strip().startswith("out[")]
     assert stores and all("max_f32(" in line for line in stores)
-    assert "c0" not in done.source.text  # none of lowering's loops is left
+    assert not re.search(LOWERED, done.source.text)
     arguments = nests.arguments_for(fn, random.Random(3), 0)
     expected = nests.outcome(fn, arguments)
     done(**arguments)
@@ -79,23 +80,21 @@ COPY = BIAS.replace("out[f, y, x] =", "other[f, y, x] =")
 
 
 @pytest.mark.parametrize(
-    ("nests_in_turn", "places"),
+    ("nests_in_turn", "are_epilogues"),
     [
-        ((SUMS, BIAS), {2}),
-        ((SUMS, BIAS, BIAS.replace("b[f]", "out[f, y, x]")), {2}),
-        ((SUMS, COPY), {2}),
-        ((SUMS, COPY, BIAS), {2, 3}),
-        ((SUMS, COPY.replace("out[f, y, x] +", "out[f, x, y] +"), BIAS), set()),
-        ((SUMS, BIAS.replace("range(16)", "range(15)")), set()),
-        ((BIAS, SUMS), set()),
+        ((SUMS, BIAS), True),
+        ((SUMS, COPY), True),
+        ((SUMS, COPY, BIAS), True),
+        ((SUMS, COPY.replace("out[f, y, x] +", "out[f, x, y] +"), BIAS), False),
+        ((SUMS, BIAS.replace("range(16)", "range(15)")), False),
+        ((COPY, SUMS), False),
     ],
 )
-def test_which_loops_are_an_epilogue(nests_in_turn, places):
-    """Those behind the sums, without another use in between, that run once for each of them; the ILP fuses two."""
-    made = of(HEAD + "".join(nests_in_turn))
-    tree = mark_products(made.tree, made.scop, made.deps, reorder=False)
-    sequence, *_ = (node for node in walk(tree) if isinstance(node, Sequence))
-    assert epilogues(sequence, made.scop) == places
+def test_which_loops_are_an_epilogue(nests_in_turn, are_epilogues):
+    """Those behind the sums, without another use in between, that run once for each of them."""
+    fn = parse_nest(HEAD + "".join(nests_in_turn), "products.py")
+    text = ps.optimize(fn, options=ps.Options(machine=Machine(cores=1))).source.text
+    assert (re.search(LOWERED, text) is None) == are_epilogues
 
 
 def roles(found: SumOfProducts | None) -> str:
@@ -195,8 +194,8 @@ def test_few_rows_are_dot_products_where_terms_lie_in_memory_and_may_change_plac
     assert kind("i4 j500 k500", update, reorder=True) == "packed"
 
 
-def marked(nest: Scheduled, *, reorder: bool = False) -> Tree:
-    return mark_products(nest.tree, nest.scop, nest.deps, reorder=reorder)
+def marked(nest: Scheduled) -> Tree:
+    return written(nest, products)
 
 
 def below_the_root(tree: Tree) -> str:
@@ -204,11 +203,9 @@ def below_the_root(tree: Tree) -> str:
     return show_tree(tree.child.child)  # type: ignore[attr-defined]
 
 
-@pytest.mark.slow
-def test_a_mark_takes_the_place_of_a_band_and_is_given_loops_in_the_end():
+def test_a_product_has_its_own_loops_under_its_mark():
     nest = of(CONVOLUTION)
-    assert below_the_root(marked(nest)).splitlines()[-2:] == ["  filter: S1", "    mark: packed:S1"]
-    tree = order_products(marked(nest), nest.scop)
+    tree = marked(nest)
     assert below_the_root(tree) == """\
 sequence
   filter: S0
@@ -225,7 +222,6 @@ sequence
         [S1[f, y, x, c, r, s] -> c]
         [S1[f, y, x, c, r, s] -> r]
         [S1[f, y, x, c, r, s] -> s]"""
-    assert order_products(tree, nest.scop) == tree
     require_products(tree, nest.scop, reorder=False)
     nest.assert_holds(tree)
 
@@ -238,7 +234,7 @@ def test_terms_keep_the_order_of_the_source():
                 for i in range(40):
                     C[i, j] += A[i, k, l] * B[k, l, j]
 """)
-    assert below_the_root(order_products(marked(nest), nest.scop)) == """\
+    assert below_the_root(marked(nest)) == """\
 mark: packed:S
   band:
     [S[l, j, k, i] -> i] coincident
@@ -280,7 +276,7 @@ OTHERS = {
 @pytest.mark.parametrize("name", OTHERS)
 def test_other_bands_stay(name):
     nest = of(OTHERS[name])
-    assert marked(nest) == nest.tree
+    assert list(products_in(nest.tree, nest.scop, nest.deps)) == []
 
 
 def test_terms_from_the_last_may_be_added_from_the_first_if_reductions_may_be_reordered():
@@ -295,7 +291,7 @@ def test_terms_from_the_last_may_be_added_from_the_first_if_reductions_may_be_re
 def given(text: str = CONVOLUTION, **changed: str) -> tuple[Tree, Scheduled]:
     """The tree of a marked nest, with parts of its text as YAML replaced."""
     nest = of(text)
-    yaml = ps.to_yaml(order_products(marked(nest), nest.scop))
+    yaml = ps.to_yaml(marked(nest))
     for old, new in changed.items():
         yaml = yaml.replace(old.replace("__", ":"), new)
     return ps.from_yaml(yaml), nest
@@ -316,7 +312,7 @@ def test_a_mark_is_refused_on_what_is_no_sum_of_products():
 
 def test_a_mark_is_refused_above_other_loops():
     nest = of(CONVOLUTION)
-    text = ps.to_yaml(order_products(marked(nest), nest.scop)).replace("[(c)]", "[(c + r)]")
+    text = ps.to_yaml(marked(nest)).replace("[(c)]", "[(c + r)]")
     assert refusal(ps.from_yaml(text), nest) == (
         "mark 'packed:S1': the band below is not over f, y, x, c, r, s of S1, and no more"
     )

@@ -16,7 +16,7 @@ from polysched.deps.legality import first_violation
 from polysched.ir.node import walk
 from polysched.ir.nodes import For
 from polysched.model.scop import Scop
-from polysched.model.tree.nodes import Band, Filter, Leaf, Sequence, Tree, children, with_children
+from polysched.model.tree.nodes import Band, Filter, InOrder, Leaf, Tree, children, with_children
 from polysched.strategy.split_set import pieces, split
 from polysched.support import isl
 from tests.scops import bands_reached
@@ -31,7 +31,7 @@ def closure(p: ps.i32[n, n], n: ps.size):
                 p[i, j] = min(p[i, j], p[i, k] + p[k, j])
 
 
-def splits(tree: Tree, deps: Dependences, scop: Scop) -> list[tuple[Band, Sequence | None]]:
+def splits(tree: Tree, deps: Dependences, scop: Scop) -> list[tuple[Band, InOrder | None]]:
     """Every innermost band of the tree, and its parts."""
     found = [(band, reaching) for band, reaching in bands_reached(tree, deps.coincidence) if band.child == Leaf()]
     return [(band, split(band, reaching, scop.domain)) for band, reaching in found]

@@ -1,4 +1,4 @@
-"""polysched/transform/trees/tile.py: the loops of a permutable band in blocks."""
+"""The strategy for CPUs: the loops of permutable bands in blocks."""
 
 from __future__ import annotations
 
@@ -8,50 +8,11 @@ import nests
 import pytest
 
 from polysched.config.options import Options
-from polysched.model.tree.nodes import Filter, Sequence
+from polysched.model.tree.nodes import Filter, InOrder
 from polysched.model.tree.nodes import walk as nodes
 from polysched.model.tree.text import show_tree
 from polysched.strategy.cpu import strides, tiles
-from polysched.transform.trees.tile import tile
-from tests.transform.scheduled import band, in_source_order, random_scheduled, scheduled, script_of, tiled, written
-
-i, j, k = "S[i, j, k] -> i", "S[i, j, k] -> j", "S[i, j, k] -> k"
-
-
-def test_two_loops_run_in_blocks_of_32_by_256():
-    assert show_tree(tile(band("S[i, j] -> i", "S[i, j] -> j", coincident=(1,)), (32, 256))) == (
-        "band: permutable\n"
-        "  [S[i, j] -> floor((i)/32)]\n"
-        "  [S[i, j] -> floor((j)/256)] coincident\n"
-        "  band: permutable\n"
-        "    [S[i, j] -> i]\n"
-        "    [S[i, j] -> j] coincident"
-    )
-
-
-@pytest.mark.parametrize(
-    ("sizes", "blocks"),
-    [
-        ((2, 4, 8), ("(i)/2", "(j)/4", "(k)/8")),
-        ((8, 0, 32), ("(i)/8", "(k)/32")),
-        ((0, 0, 4), ("(k)/4",)),
-    ],
-    ids=str,
-)
-def test_each_loop_has_its_size_and_none_where_that_is_zero(sizes, blocks):
-    text = show_tree(tile(band(i, j, k), sizes))
-    assert text.partition("\n  band")[0].splitlines()[1:] == [f"  [S[i, j, k] -> floor({block})]" for block in blocks]
-
-
-def test_blocks_of_negative_iterations_are_whole_too():
-    (block,) = tile(band("S[i] -> -i", "S[i] -> i"), (4, 0)).members
-    assert block.schedule == band("S[i] -> floor(-i / 4)").members[0].schedule
-
-
-def test_a_band_that_is_not_permutable_is_refused():
-    with pytest.raises(ValueError, match="only a permutable band can be tiled"):
-        tile(band(i, j, permutable=False), (32, 32))
-
+from tests.transform.scheduled import in_source_order, random_scheduled, scheduled, script_of, tiled, written
 
 FIXED = """
 def f(s: f64[1], a: f64["n", "n"], n: size):
@@ -68,7 +29,7 @@ def test_one_loop_and_loops_in_a_fixed_order_stay():
 
 def test_every_nest_is_tiled():
     nest = scheduled(nests.gemm())
-    (sequence,) = (node for node in nodes(tiled(nest, 32)) if isinstance(node, Sequence))
+    (sequence,) = (node for node in nodes(tiled(nest, 32)) if isinstance(node, InOrder))
     assert [show_tree(branch).count("/32)") for branch in sequence.children] == [2, 3]
     assert all(isinstance(branch, Filter) for branch in sequence.children)
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import nests
 import pytest
 
-from polysched.model.tree.nodes import Band, Tree, children, with_children
+from polysched.model.tree.nodes import Band, Domain, Tree, children, with_children
 from polysched.model.tree.text import show_tree
-from polysched.strategy.straight import in_order, unskew
-from tests.transform.scheduled import band, random_scheduled, scheduled
+from polysched.strategy.script import Script
+from polysched.strategy.straight import in_order, straighten, unskew, upright
+from polysched.transform.edits.base.loops import loop
+from tests.transform.scheduled import band, in_source_order, random_scheduled, scheduled, script_of
 
 
 def functions(loops: Band) -> list[str]:
@@ -67,6 +71,35 @@ def test_loops_in_the_order_in_which_they_run():
     loops = in_order(band("S[c, r] -> c", "S[c, r] -> 2c + r"))
     assert functions(loops) == ["S[c, r] -> c", "S[c, r] -> r"] and not loops.permutable
     assert in_order(band("S[c, r] -> c")) == band("S[c, r] -> c")
+
+
+ASKEW = [
+    ("S[t, i] -> t", "S[t, i] -> 2t - i + 5"),
+    ("S[t, i] -> t", "S[t, i] -> -3 - i - t"),
+    ("S[t, i] -> 1 + i", "S[t, i] -> 2t + i"),
+    ("S[t, i] -> t; T[t, i] -> t", "S[t, i] -> 2t - i; T[t, i] -> 2t - i + 1"),
+]
+
+
+@pytest.mark.parametrize("loops", ASKEW)
+@pytest.mark.parametrize("outer", [0, 1])
+def test_the_edits_make_the_loops_as_they_are(loops, outer):
+    """Once the second is unskewed by so many loops, reversed where it falls, and unskewed by all."""
+    text = "def f(a: f64['n', 'n'], n: size):\n    for t in range(n):\n        for i in range(n):\n"
+    two = len(loops[0].split(";")) > 1
+    made = in_source_order(text + "            a[t, i] = 1.0\n" * (1 + two))
+    loops = tuple(each.replace("T[", "S1[").replace("S[", "S0[") if two else each for each in loops)
+    first, second = (replace(member, name=name) for member, name in zip(band(*loops).members, "xy", strict=True))
+
+    def straight(script: Script) -> None:
+        (found,) = unskew(Band((second,)), (first,)[:outer]).members
+        (again,) = unskew(Band((upright(found),)), (first,)).members
+        assert not again.schedule.is_equal(second.schedule)
+        straighten(script, (again,))
+        place = loop(script.draft.nested, "y").member.schedule
+        assert place.intersect_domain(made.scop.domain).is_equal(again.schedule.intersect_domain(made.scop.domain))
+
+    script_of(made, straight, tree=Domain(made.scop.domain, Band((first, second))))
 
 
 @pytest.mark.parametrize("make", [nests.jacobi_1d, nests.jacobi_2d, nests.seidel_2d, nests.lu])

@@ -1,4 +1,4 @@
-"""polysched/transform/trees/tile.py: the sum of two loops outside, so that what is inside is parallel."""
+"""The strategy for CPUs: the sum of two loops outside, so that what is inside is parallel."""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ import pytest
 import polysched as ps
 from polysched.model.tree.text import show_tree
 from polysched.strategy.cpu import wavefronts
-from polysched.transform.trees.tile import wavefront
 from tests.transform.scheduled import (
     Scheduled,
-    band,
     in_source_order,
     random_scheduled,
     scheduled,
@@ -19,43 +17,6 @@ from tests.transform.scheduled import (
     tiled,
     written,
 )
-
-i, j, k = "S[i, j, k] -> i", "S[i, j, k] -> j", "S[i, j, k] -> k"
-
-
-def test_two_loops_become_a_front_and_a_parallel_loop():
-    assert show_tree(wavefront(band("S[t, i] -> t", "S[t, i] -> i"))) == (
-        "band:\n"
-        "  [S[t, i] -> t + i]\n"
-        "  band:\n"
-        "    [S[t, i] -> i] coincident"
-    )
-
-
-def test_a_third_loop_stays_inside_and_may_still_be_tiled():
-    assert show_tree(wavefront(band(i, j, k))) == (
-        "band:\n"
-        "  [S[i, j, k] -> i + j]\n"
-        "  band: permutable\n"
-        "    [S[i, j, k] -> j] coincident\n"
-        "    [S[i, j, k] -> k]"
-    )
-
-
-def test_statements_keep_their_own_functions():
-    front = wavefront(band("S[t, i] -> t; T[t, i] -> t", "S[t, i] -> 2t + i; T[t, i] -> 1 + 2t + i"))
-    assert show_tree(front).splitlines()[1] == "  [S[t, i] -> 3t + i; T[t, i] -> 1 + 3t + i]"
-
-
-def test_blocks_add_up_too():
-    front = wavefront(band("S[i, j] -> floor(i / 4)", "S[i, j] -> floor(j / 8)"))
-    assert show_tree(front).splitlines()[1] == "  [S[i, j] -> floor((i)/4) + floor((j)/8)]"
-
-
-@pytest.mark.parametrize("wrong", [band(i, j, permutable=False), band(i)], ids=["fixed order", "one loop"])
-def test_what_has_no_wavefront_is_refused(wrong):
-    with pytest.raises(ValueError, match="a wavefront needs a permutable band of two or more members"):
-        wavefront(wrong)
 
 
 def square(statement: str) -> Scheduled:

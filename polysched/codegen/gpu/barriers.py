@@ -24,7 +24,7 @@ from polysched.deps.dependences import Dependences
 from polysched.deps.phases import between_threads, is_kernel, is_on_threads
 from polysched.errors import InputError
 from polysched.model.scop import Scop
-from polysched.model.tree.nodes import Band, Filter, Mark, Sequence, Set, Storage, Tree, Wait, children, with_children
+from polysched.model.tree.nodes import Band, Filter, InOrder, Mark, Set, Storage, Tree, Wait, children, with_children
 from polysched.support import isl
 
 
@@ -65,7 +65,7 @@ def _in_kernel(tree: Tree, apart: isl.UnionMap) -> Tree:
             below = left_below(tree, apart)
             inner = _in_kernel(child, below)
             return replace(tree, child=inner if apart.subtract(below).is_empty() else _waiting(inner))
-        case Sequence(children=branches) | Set(children=branches):
+        case InOrder(children=branches) | Set(children=branches):
             return with_children(tree, tuple(_branch(branches, k, apart) for k in range(len(branches))))
         case _:
             below = left_below(tree, apart)

@@ -21,9 +21,9 @@ from polysched.model.tree.nodes import (
     Band,
     Domain,
     Filter,
+    InOrder,
     Map,
     Member,
-    Sequence,
     Set,
     Storage,
     Tree,
@@ -75,7 +75,7 @@ def _on_axis(tree: Tree, axis: str, instances: isl.UnionSet) -> Tree:
 
 def _below(tree: Tree, instances: isl.UnionSet, change: Callable[[Tree, isl.UnionSet], Tree]) -> Tree:
     """The node with its children changed, of which each is given what reaches it."""
-    if isinstance(tree, Sequence | Set):
+    if isinstance(tree, InOrder | Set):
         return with_children(tree, tuple(_below(branch, instances, change) for branch in tree.children))
     reaching = instances.intersect(tree.filter) if isinstance(tree, Filter) else instances
     return with_children(tree, tuple(change(child, reaching) for child in children(tree)))

@@ -70,3 +70,7 @@ SUM_TRIPS = 512  # of a loop that gains nothing, as one of a tile
 # Loads of SIMD loops.
 INVARIANT_REGISTERS = 32  # for elements that never change
 GUARDED_LOADS = 3  # in one iteration, from which on its borders run apart
+
+# Candidates of decisions, as powers of two.
+SIZES_TRIED = range(3, 10)  # of tiles: from a line of a cache, of f64, to what few arrays have in the second one
+ROWS_TRIED = range(1, 5)  # that are under way at a time: more take more registers than there are

@@ -82,3 +82,10 @@ UNROLLED_OPERATIONS = 1 << 14  # in an unrolled body
 PRELOADED = 64  # registers for all that is loaded before one loop
 UNKNOWN_GRID = 1024  # blocks along an axis, where the host cannot tell how many are needed
 UNKNOWN_BLOCK = {"x": 128, "y": 1, "z": 1}  # threads, where the loops do not tell
+
+# Candidates of decisions, as powers of two.
+THREADS_TRIED = range(9)  # of a block along one axis: with more, few blocks share a multiprocessor
+POINTS_TRIED = range(4)  # of a thread along one axis: more take too many registers
+CHUNKS_TRIED = range(2, 8)  # iterations: of fewer, a barrier takes longer than they do; more exceed shared memory
+TERMS_TRIED = range(4)  # times the least that tensor instructions take at a time
+STAGES_TRIED = 2, 3, 4  # buffers, no powers: one is no turn, and shared memory seldom holds more than four

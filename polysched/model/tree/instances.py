@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from polysched.errors import InputError
-from polysched.model.tree.nodes import Band, Domain, Extension, Filter, Sequence, Set, Tree, children, with_children
+from polysched.model.tree.nodes import Band, Domain, Extension, Filter, InOrder, Set, Tree, children, with_children
 from polysched.support import isl
 
 
@@ -20,7 +20,7 @@ def only(tree: Tree, part: isl.UnionSet, *, whole_loops: bool = False) -> Tree:
         case Band(child=child):
             kept = tree.within(part.universe() if whole_loops else part)
             return replace(kept, child=only(child, part, whole_loops=whole_loops))
-        case Sequence(children=branches) | Set(children=branches):
+        case InOrder(children=branches) | Set(children=branches):
             passing = [(b.filter.intersect(part), b.child) for b in branches]
             running = [(both, only(b, both, whole_loops=whole_loops)) for both, b in passing if not both.is_empty()]
             own = tuple(Filter(*branch) for branch in running)

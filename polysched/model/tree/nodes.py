@@ -1,6 +1,6 @@
 """The schedule tree: the order in which statement instances run, and nothing else (Verdoolaege et al., IMPACT 2014).
 
-    Tree ::= Domain | Context | Band | Filter | Sequence | Set | Mark | Extension | Leaf
+    Tree ::= Domain | Context | Band | Filter | InOrder | Set | Mark | Extension | Leaf
 
 Every field that holds an isl object is a Set, UnionSet or UnionMap, so a tree pickles and can be compared.
 """
@@ -191,14 +191,14 @@ class Band(Tree):
 
 @dataclass(frozen=True, repr=False)
 class Filter(Tree):
-    """Only these instances below; children of Sequence and Set are filters."""
+    """Only these instances below; children of InOrder and Set are filters."""
 
     filter: isl.UnionSet
     child: Tree = Leaf()
 
 
 @dataclass(frozen=True, repr=False)
-class Sequence(Tree):
+class InOrder(Tree):
     """The children run one after the other."""
 
     children: tuple[Filter, ...]
@@ -235,9 +235,9 @@ MarkValue = LoopMark | Kernel | Storage | Wait
 
 @dataclass(frozen=True, repr=False)
 class Mark(Tree):
-    """A note to code generation about this place; a product may be here in place of its loops, which then follow."""
+    """A note to code generation about this place."""
 
-    mark: Kernel | Storage | Wait | Product
+    mark: Kernel | Storage | Wait
     child: Tree = Leaf()
 
 
@@ -254,7 +254,7 @@ def children(tree: Tree) -> tuple[Tree, ...]:
     match tree:
         case Leaf():
             return ()
-        case Sequence(children=below) | Set(children=below):
+        case InOrder(children=below) | Set(children=below):
             return below
         case _:
             return (tree.child,)  # type: ignore[attr-defined]
@@ -267,7 +267,7 @@ def with_children(tree: Any, below: tuple[Any, ...]) -> Any:
     match tree:
         case Leaf():
             return tree
-        case Sequence() | Set():
+        case InOrder() | Set():
             return replace(tree, children=below)
         case _:
             return replace(tree, child=below[0])
@@ -308,6 +308,11 @@ def own_marks(node: Tree) -> tuple[MarkValue, ...]:
 def mark_of(node: Tree, kind: type[M]) -> M | None:
     """The last of the node's own marks that is of this kind."""
     return next((mark for mark in reversed(own_marks(node)) if isinstance(mark, kind)), None)
+
+
+def word(tree: Tree) -> str:
+    """What a printed tree calls the node."""
+    return "sequence" if isinstance(tree, InOrder) else type(tree).__name__.lower()
 
 
 def marks_in(tree: Tree) -> list[MarkValue]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import reduce
 
-from polysched.model.tree.nodes import Band, Context, Domain, Extension, Filter, Leaf, Mark, Sequence, Set, Tree
+from polysched.model.tree.nodes import Band, Context, Domain, Extension, Filter, InOrder, Leaf, Mark, Set, Tree
 from polysched.support import isl
 
 
@@ -37,7 +37,7 @@ def _leaves(tree: Tree, times: isl.UnionMap, length: int) -> Iterator[tuple[isl.
             yield from _leaves(child, times, length + len(members))
         case Filter(filter=filter, child=child):
             yield from _leaves(child, times.intersect_domain(filter), length)
-        case Sequence(children=children) | Set(children=children):
+        case InOrder(children=children) | Set(children=children):
             for k, branch in enumerate(children):
                 position = constant(branch.filter, (k,))
                 yield from _leaves(branch.child, times.flat_range_product(position), length + 1)

@@ -15,13 +15,14 @@ from polysched.model.tree.nodes import (
     Domain,
     Extension,
     Filter,
+    InOrder,
     Leaf,
     Mark,
-    Sequence,
     Set,
     Tree,
     children,
     own_marks,
+    word,
 )
 from polysched.model.tree.to_isl import mark_text
 from polysched.support import isl
@@ -50,8 +51,8 @@ def _lines(tree: Tree, names: bool, instances: isl.UnionSet) -> list[str]:
         case Filter(filter=filter):
             own = [f"filter: {_passing(filter, instances)}"]
             instances = instances.intersect(filter)
-        case Sequence() | Set():
-            own = [type(tree).__name__.lower()]
+        case InOrder() | Set():
+            own = [word(tree)]
         case Mark(mark=mark):
             own = [f"mark: {mark_text(mark)}"]
         case Extension(extension=extension):

@@ -84,8 +84,8 @@ def with_mark(mark: nodes.MarkValue, tree: nodes.Tree) -> nodes.Tree:
     if not isinstance(mark, nodes.LoopMark):
         return nodes.Mark(mark, tree)
     if not isinstance(tree, nodes.Band) or not tree.members:
-        name, what = (type(each).__name__.lower() for each in (mark, tree))
-        raise InputError(f"the mark {name} is above a {what}, not above a loop")
+        name = type(mark).__name__.lower()
+        raise InputError(f"the mark {name} is above a {nodes.word(tree)}, not above a loop")
     return nodes.with_marks(tree, (mark, *tree.members[0].marks))
 
 
@@ -118,11 +118,11 @@ def _insert(tree: nodes.Tree, node: isl.ScheduleNode, texts: Callable[[nodes.Ban
             return _insert(child, node.insert_filter(filter).child(0), texts).parent()
         case nodes.Mark(mark=mark, child=child):
             return _insert(child, node.insert_mark(isl.Id(mark_text(mark))).child(0), texts).parent()
-        case nodes.Sequence(children=children) | nodes.Set(children=children):
+        case nodes.InOrder(children=children) | nodes.Set(children=children):
             filters = isl.UnionSetList.alloc(isl.DEFAULT_CONTEXT, len(children))
             for branch in children:
                 filters = filters.add(branch.filter)
-            ordered = isinstance(tree, nodes.Sequence)
+            ordered = isinstance(tree, nodes.InOrder)
             node = node.insert_sequence(filters) if ordered else node.insert_set(filters)
             for k, branch in enumerate(children):
                 node = _insert(branch.child, node.child(k).child(0), texts).parent().parent()
@@ -138,7 +138,7 @@ def _convert(node: isl.ScheduleNode) -> Any:
         return nodes.Leaf()
     if kind in (isl.schedule_node_type.sequence, isl.schedule_node_type.set):
         branches = tuple(_convert(node.child(k)) for k in range(node.n_children()))
-        return nodes.Sequence(branches) if kind == isl.schedule_node_type.sequence else nodes.Set(branches)
+        return nodes.InOrder(branches) if kind == isl.schedule_node_type.sequence else nodes.Set(branches)
     child = _convert(node.child(0))
     if kind == isl.schedule_node_type.domain:
         return nodes.Domain(node.domain_get_domain(), child)

@@ -16,37 +16,10 @@ from dataclasses import replace
 
 from polysched.ir.node import rewrite, substitute, walk
 from polysched.ir.nodes import Call, Const, Expr, Load, Stmt, Store, Var
-from polysched.model.scop import Scop, Statement
-from polysched.model.tree.nodes import Band, Mark, Product, Sequence
 from polysched.transform.analysis.axes import lies_by_terms, steps_alike
-from polysched.transform.analysis.products import SumOfProducts, box_of, product_of, simple
-from polysched.transform.analysis.roles import statements_of
+from polysched.transform.analysis.products import SumOfProducts, simple
 
 Extents = Mapping[str, tuple[Expr, ...]]
-
-
-def epilogues(sequence: Sequence, scop: Scop) -> frozenset[int]:
-    """Which of the branches run what is made of the sums of a product before them, with nothing in between."""
-    shapes = {array.name: array.shape for array in scop.arrays}
-    found: SumOfProducts | None = None
-    places = set()
-    for place, branch in enumerate(sequence.children):
-        match branch.child:
-            case Mark(Product(statement=name)):
-                found = product_of(scop.statement(name))
-            case Band() as band:
-                for statement in statements_of(band, scop):
-                    found = _finished(found, statement, shapes) if found else None
-                places |= {place} if found else set()
-            case _:
-                found = None
-    return frozenset(places)
-
-
-def _finished(found: SumOfProducts, statement: Statement, shapes: Extents) -> SumOfProducts | None:
-    loops = box_of(statement)
-    ends = epilogue(found, loops, statement.body, shapes) if loops else None
-    return replace(found, ends=(*found.ends, *ends)) if ends else None
 
 
 def epilogue(

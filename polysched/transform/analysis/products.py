@@ -13,7 +13,7 @@ Each element of the result is the same sum, of the same terms in the same order,
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from math import prod
@@ -30,16 +30,13 @@ from polysched.model.tree.nodes import (
     Band,
     Full,
     Leaf,
-    Mark,
     Member,
     Product,
     Tree,
     children,
     mark_of,
-    marked_as,
     nest_of,
     reached,
-    with_children,
 )
 from polysched.model.tree.to_isl import mark_text
 from polysched.support import isl
@@ -174,15 +171,16 @@ def may_reorder(found: SumOfProducts, reorder: bool) -> bool:
     return reorder or found.row.dtype.kind in "iu"
 
 
-def mark_products(tree: Tree, scop: Scop, deps: Dependences, *, reorder: bool) -> Tree:
-    """`tree` with a mark in place of each band that runs such a sum alone, over a box; `order_products` brings back the
-    loops when other bands have been mapped."""
+def products_in(tree: Tree, scop: Scop, deps: Dependences) -> Iterator[str]:
+    """The statements that bands run alone, over a box, and that pay as such a sum."""
     if isinstance(tree, Band):
         statements = list(statements_of(tree, scop))
         found = product_of(statements[0]) if len(statements) == 1 else None
-        kind = kind_of(found, reorder=reorder) if found and may_count_up(statements[0], deps) else None
-        return tree if kind is None else Mark(Product(statements[0].name, kind))
-    return with_children(tree, tuple(mark_products(child, scop, deps, reorder=reorder) for child in children(tree)))
+        if found and may_count_up(statements[0], deps) and kind_of(found, reorder=deps.reorder_reductions):
+            yield statements[0].name
+        return
+    for child in children(tree):
+        yield from products_in(child, scop, deps)
 
 
 def may_count_up(statement: Statement, deps: Dependences) -> bool:
@@ -192,14 +190,8 @@ def may_count_up(statement: Statement, deps: Dependences) -> bool:
     return all(relation.is_subset(forward) for relation in own)
 
 
-def order_products(tree: Tree, scop: Scop) -> Tree:
-    """`tree` with loops in place of the marks: batch, rows, columns, terms."""
-    if isinstance(tree, Mark) and isinstance(tree.mark, Product):
-        return marked_as(Band(_ordered(scop.statement(tree.mark.statement))), tree.mark)
-    return with_children(tree, tuple(order_products(child, scop) for child in children(tree)))
-
-
-def _ordered(statement: Statement) -> tuple[Member, ...]:
+def loops_of(statement: Statement) -> tuple[Member, ...]:
+    """Those of the product that the statement is: batch, rows, columns, terms."""
     found = product_of(statement)
     assert found is not None, f"{statement.name} is no sum of products"
     values = dict(zip(statement.iterators, iterators(statement), strict=True))
@@ -209,7 +201,7 @@ def _ordered(statement: Statement) -> tuple[Member, ...]:
 
 def require_products(tree: Tree, scop: Scop, *, reorder: bool, what: str = "") -> None:
     """InputError, beginning with `what` was asked for, unless each mark in `tree` is of the loops of such a sum, as
-    `order_products` gives them."""
+    `loops_of` gives them."""
     for node, instances, _ in reached(tree, isl.UnionSet("{ }")):
         if product := mark_of(node, Product):
             name, text = product.statement, f"{what}{': ' if what else ''}mark '{mark_text(product)}'"
@@ -220,7 +212,7 @@ def require_products(tree: Tree, scop: Scop, *, reorder: bool, what: str = "") -
             if mark_of(node, Full) or not isl.UnionSet.from_set(statement.domain).is_subset(instances):
                 raise InputError(f"{text}: the band below runs a part of {name}, and a product is all of it")
             members, child = nest_of(node)
-            if [m.schedule for m in members] != [m.schedule for m in _ordered(statement)] or child != Leaf():
+            if [m.schedule for m in members] != [m.schedule for m in loops_of(statement)] or child != Leaf():
                 raise InputError(f"{text}: the band below is not over {', '.join(found.loops)} of {name}, and no more")
             if product.kind == "dots" and not may_reorder(found, reorder):
                 hint = "allow it by reorder_reductions=True"

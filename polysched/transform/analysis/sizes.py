@@ -4,6 +4,8 @@
     y[j] += A[i, j] * x[i]            j 512                 what is updated stays in L1
     t[i] += A[i, j] * x[j]            none                  each element of A is used once
     a stencil with time steps         32 or 8 each, and rows as long as L2 has room for all arrays
+
+These are sizes for f64, 32 registers of 64 bytes, as of AVX-512, an L1 of 32 KiB and an L2 of 1 MiB.
 """
 
 from __future__ import annotations
@@ -69,7 +71,10 @@ def _filling(
 
 
 def tile_sizes(band: Band, scop: Scop, around: Around, options: Options) -> tuple[int, ...] | None:
-    """The size of a tile along each member of a permutable band, 0 for one that is not tiled; None to tile none."""
+    """The size of a tile along each member of a permutable band, 0 for one that is not tiled; None to tile none.
+
+    Of several statements, the first whose loops have roles decides for all.
+    """
     if len(band.members) < 2 or any(member.rounds for member in around.members):
         return None
     if options.tile_sizes is not None:
@@ -112,7 +117,7 @@ def _for_registers(
 ) -> tuple[int, ...] | None:
     sizes = [0] * count
     if found.vector is not None and found.unrolled is not None:
-        serial = _power_of_two(int(rules.TILE_OF_L1 * machine.l1) // (block.columns * element))
+        serial = _tile_length(int(rules.TILE_OF_L1 * machine.l1) // (block.columns * element))
         columns = int(rules.TILE_OF_L2 * machine.l2) // (serial * element) // block.columns * block.columns
         sizes = [rules.OTHER_LOOPS] * count
         sizes[found.serial] = serial
@@ -218,7 +223,7 @@ def _for_cache(
     element = max(element_bytes(statement, scop) for statement in statements)
     row = machine.l2 // (len(arrays) * outer ** (count - 2) * element)
     longest = rules.LONGEST_DEEP_ROW if count > 2 else rules.LONGEST_ROW
-    return *(outer,) * (count - 1), min(longest, _power_of_two(row))
+    return *(outer,) * (count - 1), min(longest, _tile_length(row))
 
 
 def _recurs(band: Band, reaching: isl.UnionMap) -> bool:
@@ -270,5 +275,6 @@ def bytes_of_elements(scop: Scop) -> dict[str, int]:
     return {array.name: array.dtype.bits // 8 or 1 for array in scop.arrays}
 
 
-def _power_of_two(number: int) -> int:
-    return max(rules.SHORTEST_ROW, (1 << number.bit_length()) // 2)
+def _tile_length(most: int) -> int:
+    """The greatest power of two up to that, but that of the shortest row at least."""
+    return max(rules.SHORTEST_ROW, (1 << most.bit_length()) // 2)

@@ -22,7 +22,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from polysched.deps.coincidence import carried, left_below
-from polysched.model.tree.nodes import Band, Leaf, Member, Sequence, is_innermost
+from polysched.model.tree.nodes import Band, InOrder, Leaf, Member, is_innermost
 from polysched.support import isl
 from polysched.support.remembered import remembered
 from polysched.transform.trees.distribute import distribute
@@ -54,7 +54,7 @@ def _is_flat(band: Band) -> bool:
     match band.child:
         case Leaf():
             return True
-        case Sequence(children=branches):
+        case InOrder(children=branches):
             return all(isinstance(branch.child, Leaf) for branch in branches)
     return False
 

@@ -22,24 +22,23 @@ coordinates, which keeps the sets small.
 
 from __future__ import annotations
 
-from collections.abc import Sequence as Several
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce
 
 from polysched.deps.components import strongly_connected
-from polysched.model.scop import Scop, Statement
-from polysched.model.tree.nodes import Band, Filter, Sequence, Tree
+from polysched.model.scop import Statement
+from polysched.model.tree.nodes import Band, Filter, InOrder, Tree
 from polysched.support import isl
-from polysched.transform.analysis.roles import Around, roles, statements_of
 
 
-def distribute(band: Band, reaching: isl.UnionMap) -> Sequence | None:
+def distribute(band: Band, reaching: isl.UnionMap) -> InOrder | None:
     """The loops one after the other, in the order of what they compute for each other; None if `band` is not around a
     sequence, or all its children depend on each other. `reaching` are the dependences that nothing above the band
     orders.
     """
     sequence = band.child
-    if not isinstance(sequence, Sequence):
+    if not isinstance(sequence, InOrder):
         return None
     branches = {str(k): branch for k, branch in enumerate(sequence.children)}
     pairs: list[tuple[str, str]] = []
@@ -50,31 +49,20 @@ def distribute(band: Band, reaching: isl.UnionMap) -> Sequence | None:
     parts = strongly_connected(list(branches), pairs)
     if len(parts) == 1:
         return None
-    return Sequence(tuple(loop_over(band, tuple(branches[name] for name in part)) for part in parts))
+    return InOrder(tuple(loop_over(band, tuple(branches[name] for name in part)) for part in parts))
 
 
 def loop_over(band: Band, branches: tuple[Filter, ...]) -> Filter:
     own = reduce(isl.UnionSet.union, (branch.filter for branch in branches))
-    child = branches[0].child if len(branches) == 1 else Sequence(branches)
+    child = branches[0].child if len(branches) == 1 else InOrder(branches)
     return Filter(own, replace(band.within(own.universe()), child=child))
 
 
-def separate(blocks: Band, scop: Scop, around: Around) -> Band:
-    """`blocks`, a band over tiles around a band of points, with each statement that gains by it apart where it can
-    be."""
-    points = blocks.child
-    assert isinstance(points, Band)
-    inside = around.below(blocks)
-    statements = tuple(statements_of(points, scop))
-    gain = [s for s in statements if roles(s, points, inside) is not None] if len(statements) > 1 else []
-    return apart(blocks, statements, gain, inside.reaching)
-
-
 def apart(
-    blocks: Band, statements: Several[Statement], chosen: Several[Statement], within: isl.UnionMap
+    blocks: Band, statements: Sequence[Statement], chosen: Sequence[Statement], within: isl.UnionMap
 ) -> Band:
-    """`blocks` around all of the statements, with each of the chosen ones apart in the tiles where none of the
-    dependences `within` tiles ties it to another."""
+    """`blocks`, over tiles of a band of points, around all of the statements, with each of the chosen ones apart in the
+    tiles where none of the dependences `within` tiles ties it to another; `blocks` itself if there is no such tile."""
     points = blocks.child
     assert isinstance(points, Band)
     parts: list[Filter] = []
@@ -92,7 +80,7 @@ def apart(
     if not parts:
         return blocks
     shared = () if rest.is_empty() else (Filter(rest, points),)
-    return replace(blocks, child=Sequence((*shared, *parts)))
+    return replace(blocks, child=InOrder((*shared, *parts)))
 
 
 def _tile_of(statement: Statement, blocks: Band) -> isl.Map:
@@ -122,6 +110,6 @@ def _only(points: Band, statement: Statement) -> Band:
 
 def _below(tree: Tree, own: isl.UnionSet) -> Tree:
     """What one statement runs below: its branch alone if the tree is a sequence in which it has one."""
-    branches = tree.children if isinstance(tree, Sequence) else ()
+    branches = tree.children if isinstance(tree, InOrder) else ()
     its = [branch for branch in branches if not branch.filter.intersect(own).is_empty()]
     return its[0].child if len(its) == 1 else tree

@@ -40,8 +40,7 @@ two stays within one iteration. Done where one of them reduces: other loops the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
-from collections.abc import Sequence as Several
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import product
@@ -49,13 +48,13 @@ from itertools import product
 from polysched.deps.coincidence import together
 from polysched.deps.dependences import Dependences
 from polysched.model.scop import Scop
-from polysched.model.tree.nodes import Band, Filter, Leaf, Member, Sequence, Tree, Vector, is_innermost, mark_of
+from polysched.model.tree.nodes import Band, Filter, InOrder, Leaf, Member, Tree, Vector, is_innermost, mark_of
 from polysched.support import isl
 from polysched.transform.analysis.roles import Around, Loops, statements_of
 
 
 @dataclass(frozen=True)
-class Nest:
+class Fusible:
     """Loops that it may have in common with others, and those inside of them."""
 
     members: tuple[Member, ...]
@@ -68,13 +67,13 @@ class Fused:
     """Coincident loops, and the nests that have them in common."""
 
     members: tuple[Member, ...]
-    nests: tuple[Nest, ...]
+    nests: tuple[Fusible, ...]
 
     @property
     def instances(self) -> isl.UnionSet:
         return reduce(isl.UnionSet.union, (nest.instances for nest in self.nests))
 
-    def joined(self, nest: Nest, *, first: bool = False) -> Fused:
+    def joined(self, nest: Fusible, *, first: bool = False) -> Fused:
         """One nest more in its loops."""
         one, pairs = self.instances, zip(self.members, nest.members, strict=True)
         members = tuple(as_one(member, one, each, nest.instances) for member, each in pairs)
@@ -82,10 +81,10 @@ class Fused:
 
 
 def groups(
-    sequence: Sequence,
+    sequence: InOrder,
     start: Callable[[Filter], Fused | None],
     join: Callable[[Fused, Filter, bool], Fused | None],
-    is_blocked: Callable[[Filter, Several[Filter], bool], bool],
+    is_blocked: Callable[[Filter, Sequence[Filter], bool], bool],
 ) -> Iterator[Fused]:
     """For each branch that may `start` a group, that with what can `join` it of all before, then of all after it, the
     nearest first. A branch `is_blocked` that may not pass those in between; the last argument says that it is before.
@@ -114,7 +113,7 @@ def sums_to_fuse(tree: Tree, scop: Scop, dependences: Dependences) -> Iterator[F
     """Each nest that adds to one element in all of its serial loops, first of its group, with what stands in the same
     sequence and does something to that element alone."""
     for node, around in Around((), dependences.coincidence).walk(tree, inner_first=True):
-        if isinstance(node, Sequence):
+        if isinstance(node, InOrder):
             sums = _Sums(scop, around)
             yield from groups(node, sums.start, sums.join, sums.is_blocked)
 
@@ -134,7 +133,7 @@ class _Sums:
         loops = (Loops(statement, band, self.around) for statement in statements_of(band, self.scop))
         if not coincident or not serial or not all(each.stay(serial) for each in loops):
             return None
-        return Fused(coincident, (Nest(coincident, tuple(band.members[k] for k in serial), branch.filter),))
+        return Fused(coincident, (Fusible(coincident, tuple(band.members[k] for k in serial), branch.filter),))
 
     def join(self, found: Fused, other: Filter, is_before: bool) -> Fused | None:
         """With the branch, by its own loops in the order of those that they can be one with; None if it has other
@@ -148,9 +147,9 @@ class _Sums:
         if pairs.is_empty():
             return None
         own = matching(found.members, one, band.members, other.filter, pairs, self.scop.domain, self.around)
-        return None if own is None else found.joined(Nest(own, (), other.filter))
+        return None if own is None else found.joined(Fusible(own, (), other.filter))
 
-    def is_blocked(self, other: Filter, passed: Several[Filter], is_before: bool) -> bool:
+    def is_blocked(self, other: Filter, passed: Sequence[Filter], is_before: bool) -> bool:
         """Does anything that the branch would pass wait for it, or it for that?"""
         reaching = self.around.reaching if is_before else self.around.reaching.reverse()
         waited_for = reaching.intersect_domain(other.filter)
@@ -158,9 +157,9 @@ class _Sums:
 
 
 def matching(
-    members: Several[Member],
+    members: Sequence[Member],
     one: isl.UnionSet,
-    candidates: Several[Member],
+    candidates: Sequence[Member],
     other: isl.UnionSet,
     pairs: isl.UnionMap,
     domain: isl.UnionSet,
@@ -193,7 +192,7 @@ def either_way(one: isl.UnionSet, other: isl.UnionSet, reaching: isl.UnionMap) -
 
 
 def are_same(
-    one: Several[Member], instances: isl.UnionSet, other: Several[Member], others: isl.UnionSet
+    one: Sequence[Member], instances: isl.UnionSet, other: Sequence[Member], others: isl.UnionSet
 ) -> bool:
     """Have the loops the same iterations around these instances and those, for all sizes for which both have any?
 
@@ -206,7 +205,7 @@ def are_same(
     return bool(found[0].intersect_params(sizes).is_equal(found[1].intersect_params(sizes)))
 
 
-def _values(members: Several[Member], instances: isl.UnionSet) -> isl.UnionSet:
+def _values(members: Sequence[Member], instances: isl.UnionSet) -> isl.UnionSet:
     return instances.apply(reduce(isl.UnionMap.flat_range_product, (member.schedule for member in members)))
 
 
@@ -216,7 +215,7 @@ def _values(members: Several[Member], instances: isl.UnionSet) -> isl.UnionSet:
 def tiles_to_fuse(tree: Tree, dependences: Dependences) -> Iterator[tuple[Band, Member, Band, Member]]:
     """Two bands each that follow one another inside of other loops, with the loops that both may have in common."""
     for node, around in Around((), dependences.coincidence).walk(tree, inner_first=True):
-        branches = list(node.children) if isinstance(node, Sequence) and around.members else []
+        branches = list(node.children) if isinstance(node, InOrder) and around.members else []
         while len(branches) > 1:
             one, other = branches.pop(0), branches[0]
             if found := _in_common(one, other, around.reaching):
@@ -247,7 +246,7 @@ def lanes_to_join(
     """The names of two loops each, inner ones first: of loops on lanes, or of those `names` that will be."""
     joining = _Joining(scop, names)
     for node, around in Around((), dependences.coincidence).walk(tree, inner_first=True):
-        if isinstance(node, Sequence) and around.members:
+        if isinstance(node, InOrder) and around.members:
             yield from joining.pairs(node, around)
 
 
@@ -256,13 +255,13 @@ class _Joining:
     scop: Scop
     names: Collection[str]
 
-    def pairs(self, tree: Sequence, around: Around) -> Iterator[tuple[str, str]]:
+    def pairs(self, tree: InOrder, around: Around) -> Iterator[tuple[str, str]]:
         for k, part in enumerate(tree.children):
             one = self.last_on_lanes(tree.children[:k], part, around.reaching)
             if one is not None and (pair := self.pair(one, part, around)):
                 yield pair
 
-    def last_on_lanes(self, parts: Several[Filter], part: Filter, reaching: isl.UnionMap) -> Filter | None:
+    def last_on_lanes(self, parts: Sequence[Filter], part: Filter, reaching: isl.UnionMap) -> Filter | None:
         """The last loop on lanes that may run as late as `part`."""
         if self.on_lanes(part) is None:
             return None
@@ -277,7 +276,7 @@ class _Joining:
     def on_lanes(self, part: Filter) -> tuple[bool, Member] | None:
         """Whether the loop adds up, and itself, if the part is one on lanes without others in it."""
         match part.child:
-            case Band(members=(member,), child=Leaf() | Sequence()) as band:
+            case Band(members=(member,), child=Leaf() | InOrder()) as band:
                 if mark := mark_of(band, Vector):
                     return bool(mark.reduces), member
                 return (not member.coincident, member) if member.name in self.names else None

@@ -23,29 +23,17 @@ of two members leaves at zero distance is at zero distance in both of them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache, reduce
 
 from polysched.config.options import Options
-from polysched.deps.coincidence import carried, left_below
+from polysched.deps.coincidence import carried, in_one
 from polysched.model.scop import Scop
 from polysched.model.tree.nodes import Band, Member
 from polysched.support import isl
 from polysched.transform.analysis.roles import Around
 from polysched.transform.analysis.sizes import asked_sizes, tile_sizes
-
-
-def tile(band: Band, sizes: tuple[int, ...]) -> Band:
-    """A band over blocks, around `band` itself, which then runs inside one block.
-
-    `sizes` are the iterations of each member in a block; members with size 0 have none. ValueError if the band is not
-    permutable: a block would have to run before and after another.
-    """
-    if not band.permutable:
-        raise ValueError("only a permutable band can be tiled")
-    blocks = [block_of(member, size) for member, size in zip(band.members, sizes, strict=True) if size]
-    return Band(tuple(blocks), permutable=True, child=band)
 
 
 def tiling_of(band: Band, scop: Scop, around: Around, options: Options) -> tuple[tuple[int, ...], Band | None]:
@@ -67,7 +55,7 @@ def _block(size: int) -> isl.UnionMap:
     return isl.UnionMap(f"{{ [x] -> [floor(x / {size})] }}")
 
 
-STEEPEST = 8
+STEEPEST_DIAMOND = 8  # the greatest c of c * first - second that is tried
 
 
 def diamond(band: Band, around: Around) -> Band | None:
@@ -81,7 +69,7 @@ def diamond(band: Band, around: Around) -> Band | None:
         return None
     first, second, *rest = band.members
     distances = _distances(first, second, around.reaching)
-    for c in range(1, STEEPEST + 1):
+    for c in range(1, STEEPEST_DIAMOND + 1):
         shifts = _shifts(c, distances)
         if shifts is not None:
             return replace(band, members=(_mirrored(c, first, second, shifts), second, *rest))
@@ -133,23 +121,13 @@ def _mirrored(c: int, first: Member, second: Member, shifts: Mapping[str, int]) 
     return Member(isl.union_map(moved))
 
 
-def wavefront(band: Band, count: int = 2) -> Band:
-    """The sum of the first `count` members of `band` as a loop of its own, around all but the first, of which the
-    others of the sum are coincident: of n loops, fronts have n - 1 dimensions.
-
-    ValueError if the band is not permutable or has one member only.
-    """
-    if not band.permutable or len(band.members) < 2:
-        raise ValueError("a wavefront needs a permutable band of two or more members")
-    first, *others = band.members[:count]
-    total = reduce(isl.UnionPwAff.add, (member.function for member in others), first.function)
-    inner = (*(replace(member, coincident=True) for member in others), *band.members[count:])
-    return Band((Member(isl.UnionMap.from_union_pw_aff(total)),), permutable=True, child=replace(band, members=inner))
+def front_of(members: Sequence[Member]) -> Member:
+    """The first of these with their sum for its own values: a loop over wavefronts."""
+    total = reduce(isl.UnionPwAff.add, (member.function for member in members))
+    return replace(members[0], schedule=isl.UnionMap.from_union_pw_aff(total))
 
 
 def is_parallel_inside(band: Band, reaching: isl.UnionMap) -> bool:
     """Is the second loop of the band parallel in its wavefront? Not where updates of a reduction may run in any order:
     their distances are of either sign."""
-    front = wavefront(band)
-    assert isinstance(front.child, Band)
-    return bool(carried(front.child.members[0], left_below(front, reaching)).is_empty())
+    return bool(carried(band.members[1], in_one(front_of(band.members[:2]), reaching)).is_empty())

@@ -9,7 +9,7 @@ from polysched import IllegalSchedule, Schedule
 from polysched.deps.arrivals import told_apart
 from polysched.deps.values import first_wrong_value, is_copy
 from polysched.ir.nodes import Const
-from polysched.model.tree.nodes import Filter, Mark, Sequence, Tree, children, with_children
+from polysched.model.tree.nodes import Filter, InOrder, Mark, Tree, children, with_children
 from polysched.support import isl
 from polysched.transform.edits.base.same_values import require_same_values
 
@@ -70,8 +70,8 @@ def test_a_copy_of_the_wrong_element():
 
 def test_a_copy_after_its_use():
     def turned(node):
-        is_inner = isinstance(node, Sequence) and any(str(b.filter).count("load_a") for b in node.children)
-        return Sequence(tuple(reversed(node.children))) if is_inner and len(node.children) == 2 else node
+        is_inner = isinstance(node, InOrder) and any(str(b.filter).count("load_a") for b in node.children)
+        return InOrder(tuple(reversed(node.children))) if is_inner and len(node.children) == 2 else node
 
     def inner_only(node):
         return replace(node, child=turned(node.child)) if isinstance(node, Mark) else node

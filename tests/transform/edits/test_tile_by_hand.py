@@ -33,6 +33,11 @@ def test_blocks_of_blocks_and_names():
     assert twice.loops == ("far", "i_o", "i", "j", "k")
 
 
+def test_blocks_of_negative_iterations_are_whole_too():
+    schedule = Schedule(stencil).reverse("j").tile("j", sizes=(4,))
+    assert "j_o: [S[i, j] -> floor((-j)/4)]" in str(schedule)
+
+
 @pytest.mark.parametrize(
     ("loops", "sizes", "names", "message"),
     [

@@ -12,8 +12,18 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from polysched.model.tree.instances import only
-from polysched.model.tree.nodes import Band, Context, Domain, Filter, Mark, Storage, Tree, children, with_children
-from polysched.model.tree.nodes import Sequence as InOrder
+from polysched.model.tree.nodes import (
+    Band,
+    Context,
+    Domain,
+    Filter,
+    InOrder,
+    Mark,
+    Storage,
+    Tree,
+    children,
+    with_children,
+)
 from polysched.support import isl
 from polysched.transform.edits.base.loops import changed_at, loops, node_at
 from polysched.transform.edits.base.parts import called_otherwise, flat

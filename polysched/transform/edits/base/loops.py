@@ -27,6 +27,7 @@ from polysched.model.tree.nodes import (
     Context,
     Domain,
     Filter,
+    InOrder,
     Member,
     Product,
     Set,
@@ -36,7 +37,6 @@ from polysched.model.tree.nodes import (
     own_marks,
     with_children,
 )
-from polysched.model.tree.nodes import Sequence as InOrder
 from polysched.support import isl
 from polysched.support.remembered import remembered
 

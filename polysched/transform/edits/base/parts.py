@@ -14,24 +14,24 @@ directly in it, whatever edits put there.
 
 from __future__ import annotations
 
-from collections.abc import Sequence as Several
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from polysched.model.tree.instances import only
-from polysched.model.tree.nodes import Band, Filter, Sequence, Tree, children, walk, with_children
+from polysched.model.tree.nodes import Band, Filter, InOrder, Tree, children, walk, with_children
 from polysched.support import isl
 from polysched.transform.edits.base.loops import changed_at, free, loops, node_at
 
 
-def in_parts(tree: Tree, path: Several[int], parts: Several[isl.UnionSet], keeps: int) -> Tree:
+def in_parts(tree: Tree, path: Sequence[int], parts: Sequence[isl.UnionSet], keeps: int) -> Tree:
     """`tree` with the instances of each part in turn where the path leads; they are disjoint, and none is empty."""
     node = node_at(tree, path)
     branches = [Filter(part, only(node, part)) for part in parts]
-    return with_parts(tree, path, Sequence(with_names_of_their_own(tree, branches, keeps)))
+    return with_parts(tree, path, InOrder(with_names_of_their_own(tree, branches, keeps)))
 
 
-def with_names_of_their_own(tree: Tree, branches: Several[Filter], keeps: int = 0) -> tuple[Filter, ...]:
+def with_names_of_their_own(tree: Tree, branches: Sequence[Filter], keeps: int = 0) -> tuple[Filter, ...]:
     """The branches with names for their loops that no other of them, nor of `tree`, has; one of them keeps its own."""
     taken, shown = {each.name for each in loops(tree)}, _loop_names(branches[keeps])
     done = list(branches)
@@ -42,23 +42,23 @@ def with_names_of_their_own(tree: Tree, branches: Several[Filter], keeps: int = 
     return tuple(done)
 
 
-def flat(branches: Several[Filter]) -> Sequence:
+def flat(branches: Sequence[Filter]) -> InOrder:
     """The branches as a sequence; those that are sequences are in it by their parts."""
     parts = []
     for branch in branches:
-        if isinstance(branch.child, Sequence):
+        if isinstance(branch.child, InOrder):
             inner = flat(branch.child.children).children
             parts += [replace(part, filter=part.filter.intersect(branch.filter)) for part in inner]
         else:
             parts.append(branch)
-    return Sequence(tuple(parts))
+    return InOrder(tuple(parts))
 
 
-def with_parts(tree: Tree, path: Several[int], parts: Sequence) -> Tree:
+def with_parts(tree: Tree, path: Sequence[int], parts: InOrder) -> Tree:
     """`tree` with a sequence where the path leads, flat with the one that is directly around."""
     tree = changed_at(tree, path, lambda node: parts)
     around = path[:-2]
-    if len(path) >= 2 and isinstance(node := node_at(tree, around), Sequence):
+    if len(path) >= 2 and isinstance(node := node_at(tree, around), InOrder):
         return changed_at(tree, around, lambda _: flat(node.children))
     return tree
 

@@ -25,9 +25,9 @@ from polysched.model.tree.nodes import (
     Concurrent,
     Domain,
     Filter,
+    InOrder,
     Map,
     Member,
-    Sequence,
     Tree,
     children,
     mark_of,
@@ -100,7 +100,7 @@ def _with_reduces(tree: Tree, dependences: Dependences, reaching: isl.UnionMap, 
             around = replace(around, on=(*around.on, mark.axis), sums=(*around.sums, *names))
         marks = tuple(replace(each, reduces=names) if each is mark else each for each in first.marks)
         tree = replace(tree, members=(replace(first, marks=marks), *others))
-    elif isinstance(tree, Sequence) and around.is_in_threads and _is_around_one(tree, around):
+    elif isinstance(tree, InOrder) and around.is_in_threads and _is_around_one(tree, around):
         around = replace(around, among=True)
     elif is_in_rows(tree, around.on):
         around = replace(around, rows=True)
@@ -112,7 +112,7 @@ def _with_reduces(tree: Tree, dependences: Dependences, reaching: isl.UnionMap, 
     return with_children(tree, tuple(_with_reduces(child, dependences, left, around) for child in children(tree)))
 
 
-def _is_around_one(sequence: Sequence, around: _Around) -> bool:
+def _is_around_one(sequence: InOrder, around: _Around) -> bool:
     """Has one branch loops, and runs each whenever the others do?"""
     loops = [branch for branch in sequence.children if any(isinstance(node, Band) for node in walk(branch))]
     if len(loops) != 1:

@@ -5,7 +5,7 @@ Of statements that share tiles, where nothing ties them together (`transform/tre
 
 from __future__ import annotations
 
-from collections.abc import Sequence as Several
+from collections.abc import Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from itertools import takewhile
@@ -13,7 +13,7 @@ from itertools import takewhile
 from polysched.config.plain import called
 from polysched.deps.coincidence import left_below
 from polysched.errors import InputError
-from polysched.model.tree.nodes import Band, Filter, Sequence, nest_of, own_marks
+from polysched.model.tree.nodes import Band, Filter, InOrder, nest_of, own_marks
 from polysched.support import isl
 from polysched.transform.edits.base.edit import Alternative, Draft, checked, reaching
 from polysched.transform.edits.base.loops import Loop, changed_at, statements_in, unmarked
@@ -38,16 +38,16 @@ def distribute(draft: Draft, name: str, before: str = "") -> Draft:
     tree = draft.nested
     place = unmarked(tree, name)
     band = _down_to_sequence(place)
-    assert isinstance(band.child, Sequence)
+    assert isinstance(band.child, InOrder)
     branches = band.child.children
     if before:
         k = _position(branches, before, place)
-        parts: Sequence | None = Sequence((loop_over(band, branches[:k]), loop_over(band, branches[k:])))
+        parts: InOrder | None = InOrder((loop_over(band, branches[:k]), loop_over(band, branches[k:])))
     else:
         pairs = reaching(tree, place.path, draft.dependences.validity)
         parts = into_parts(band, pairs) or into_parts(band, isl.UnionMap("{ }"))  # a loop each, to be refused
     assert parts is not None
-    parts = Sequence(with_names_of_their_own(tree, parts.children))
+    parts = InOrder(with_names_of_their_own(tree, parts.children))
     what = f"distribute({name}{f', before={before}' if before else ''})"
     alternatives = _alternatives(draft, name, branches) if before else ()
     return checked(draft, with_parts(tree, place.path, parts), what, alternatives)
@@ -59,12 +59,12 @@ def _down_to_sequence(place: Loop) -> Band:
     if own_marks(child):
         mark = type(own_marks(child)[0]).__name__.lower()
         raise InputError(f"a loop inside of '{place.name}' is marked {mark}", hint="edit loops before they are marked")
-    if not isinstance(child, Sequence):
+    if not isinstance(child, InOrder):
         raise InputError(f"loop '{place.name}' has nothing to distribute: it runs {', '.join(place.statements)} alone")
     return Band(members, False, child)
 
 
-def _position(branches: Several[Filter], statement: str, place: Loop) -> int:
+def _position(branches: Sequence[Filter], statement: str, place: Loop) -> int:
     """That of the first branch with the statement."""
     found = [k for k, branch in enumerate(branches) if statement in statements_in(branch.filter)]
     if not found or found[0] == 0:
@@ -74,7 +74,7 @@ def _position(branches: Several[Filter], statement: str, place: Loop) -> int:
     return found[0]
 
 
-def _alternatives(draft: Draft, name: str, branches: Several[Filter]) -> list[Alternative]:
+def _alternatives(draft: Draft, name: str, branches: Sequence[Filter]) -> list[Alternative]:
     """Cut elsewhere, or wherever that is possible."""
 
     def cut(before: str) -> Alternative:
@@ -114,8 +114,8 @@ def separate(draft: Draft, name: str, *statements: str) -> Draft:
     if done is blocks:
         names = ", ".join(each.name for each in chosen)
         raise InputError(f"in every tile of loop '{place.name}' something ties {names} to other statements")
-    assert isinstance(done.child, Sequence)
-    done = replace(done, child=Sequence(with_names_of_their_own(tree, done.child.children)))
+    assert isinstance(done.child, InOrder)
+    done = replace(done, child=InOrder(with_names_of_their_own(tree, done.child.children)))
     edited = changed_at(tree, place.path, lambda _: done)
     return checked(draft, edited, f"separate({', '.join((place.name, *statements))})")
 

@@ -12,12 +12,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence as Several
+from collections.abc import Sequence
 from dataclasses import replace
 
 from polysched.errors import InputError
 from polysched.model.extents import largest
-from polysched.model.tree.nodes import Band, Filter, Parallel, Sequence, Set, Tree, Vector, with_children
+from polysched.model.tree.nodes import Band, Filter, InOrder, Parallel, Set, Tree, Vector, with_children
 from polysched.support import isl
 from polysched.transform.edits.base.edit import Alternative, Draft, checked, reaching
 from polysched.transform.edits.base.loops import Loop, changed_at, loop, matching, node_at, unmarked
@@ -60,7 +60,7 @@ def _fuse(draft: Draft, one: str, other: str, shift: int | None) -> Draft:
     least = _least_shift(first, second, pairs)
     applied = shift if shift is not None else least or 0
     sequence = node_at(tree, place)
-    assert isinstance(sequence, Sequence | Set)
+    assert isinstance(sequence, InOrder | Set)
     fused = _fused(sequence, first, second, applied, pairs)
     what = f"fuse({one}, {other}{'' if shift is None else f', shift={shift}'})"
     alternatives: list[Alternative] = []
@@ -107,7 +107,7 @@ def _least_shift(first: Loop, second: Loop, pairs: isl.UnionMap) -> int | None:
     return max(0, most.to_python()) if most.is_int() else None  # else as far as a size
 
 
-def _fused(node: Sequence | Set, first: Loop, second: Loop, shift: int, pairs: isl.UnionMap) -> Tree:
+def _fused(node: InOrder | Set, first: Loop, second: Loop, shift: int, pairs: isl.UnionMap) -> Tree:
     """The sequence with one loop for the two."""
     k, m = first.path[-2], second.path[-2]
     one, other = node.children[k], node.children[m]
@@ -122,7 +122,7 @@ def _fused(node: Sequence | Set, first: Loop, second: Loop, shift: int, pairs: i
     return with_children(node, (*around[0], Filter(one.filter.union(other.filter), fused), *around[1]))
 
 
-def _apart(one: Filter, between: Several[Filter], pairs: isl.UnionMap) -> tuple[list[Filter], list[Filter]]:
+def _apart(one: Filter, between: Sequence[Filter], pairs: isl.UnionMap) -> tuple[list[Filter], list[Filter]]:
     """What needs nothing of the first loop, and what does or needs something that does."""
     earlier, later, needed = [], [], one.filter
     for branch in between:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import reduce
 
 from polysched.errors import InputError
 from polysched.model.tree.nodes import Band, Member
@@ -23,7 +22,7 @@ from polysched.transform.edits.base.loops import adjacent, all_given, chain, cha
 from polysched.transform.edits.base.registry import edit
 from polysched.transform.edits.order.nesting import require_nested
 from polysched.transform.edits.order.skew import skewings
-from polysched.transform.trees.tile import STEEPEST, block_of
+from polysched.transform.trees.tile import STEEPEST_DIAMOND, block_of, front_of
 from polysched.transform.trees.tile import diamond as mirrored
 
 
@@ -48,10 +47,9 @@ def wavefront(draft: Draft, *loops: str, name: str = "") -> Draft:
 def _wavefront(draft: Draft, loops: Sequence[str], name: str, alternatives: Iterable[Alternative] = ()) -> Draft:
     tree = draft.nested
     outer, *inner = chain(tree, loops)
-    total = reduce(isl.UnionPwAff.add, (each.member.function for each in inner), outer.member.function)
     called = outer.name if name in ("", outer.name) else given(tree, name)
-    front = replace(outer.member, schedule=isl.UnionMap.from_union_pw_aff(total), name=called)
-    tree = with_member(tree, outer.path, front)
+    front = front_of([each.member for each in (outer, *inner)])
+    tree = with_member(tree, outer.path, replace(front, name=called))
     for each in inner:
         tree = with_member(tree, each.path, replace(each.member, coincident=True))
     return checked(draft, tree, f"wavefront({', '.join(loops)})", alternatives)
@@ -93,5 +91,5 @@ def _diamond(
 
 def _steepest(first: Member, second: Member) -> Member:
     """The mirrored member that is none, to show what goes wrong with the steepest that is tried."""
-    steep = first.function.scale_val(isl.Val(STEEPEST)).sub(second.function)
+    steep = first.function.scale_val(isl.Val(STEEPEST_DIAMOND)).sub(second.function)
     return Member(isl.UnionMap.from_union_pw_aff(steep))

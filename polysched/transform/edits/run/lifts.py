@@ -15,7 +15,7 @@ from dataclasses import replace
 from itertools import islice
 
 from polysched.deps.coincidence import carried
-from polysched.deps.distance import STEEPEST, distances_of
+from polysched.deps.distance import MOST_SKEW, distances_of
 from polysched.deps.reaching import Reaching, below, between
 from polysched.errors import IllegalSchedule
 from polysched.model.tree.nodes import Band, Tree, children, nest_of, own_marks
@@ -89,7 +89,7 @@ def _wavefronts(draft: Draft, place: Loop, mark: Mark) -> Iterator[Alternative]:
             continue
         (one,), (other,) = outer.members, inner.members
         apart = distances_of((one, other), reaching(tree, loop(tree, one.name).path, pairs))
-        for factor in range(STEEPEST + 1):
+        for factor in range(MOST_SKEW + 1):
             there = apart.skewed(1, 0, factor).reordered([1, 0])
             if there.in_order and there.is_parallel(1):
                 skewed = [skew_step(other.name, one.name, factor)] if factor else []

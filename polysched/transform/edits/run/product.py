@@ -14,16 +14,16 @@ from typing import get_args
 from polysched.config.plain import called
 from polysched.errors import IllegalSchedule, InputError
 from polysched.model.scop import Statement
-from polysched.model.tree.nodes import Band, Leaf, Mark, Product, nest_of
+from polysched.model.tree.nodes import Band, Leaf, Product, marked_as, nest_of
 from polysched.support import isl
 from polysched.transform.analysis.products import (
     Kind,
     SumOfProducts,
     box_of,
     kind_of,
+    loops_of,
     may_count_up,
     may_reorder,
-    order_products,
     product_of,
     terms_lie_in_order,
 )
@@ -57,13 +57,11 @@ def product(draft: Draft, statement: str, kind: Kind | None = None) -> Draft:
     place = _own_loops(draft, one)
     if chosen == "dots":
         _require_dots(draft, one, found)
-    ordered = order_products(Mark(Product(statement, chosen)), draft.scop)
-    assert isinstance(ordered, Band)
     own = {member.name for member in nest_of(place.band)[0]}
     taken = {each.name for each in loops(draft.nested)} - own
-    members = [replace(m, name=free(name, taken)) for m, name in zip(ordered.members, found.loops, strict=True)]
-    tree = changed_at(draft.nested, place.path, lambda _: replace(ordered, members=tuple(members)))
-    return checked(draft, tree, f"product({statement})")
+    members = [replace(m, name=free(name, taken)) for m, name in zip(loops_of(one), found.loops, strict=True)]
+    ordered = marked_as(Band(tuple(members)), Product(statement, chosen))
+    return checked(draft, changed_at(draft.nested, place.path, lambda _: ordered), f"product({statement})")
 
 
 def _sum(draft: Draft, one: Statement) -> SumOfProducts:

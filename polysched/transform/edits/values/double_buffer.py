@@ -19,7 +19,7 @@ from polysched.ir.build import floormod
 from polysched.ir.nodes import Const
 from polysched.model.affine import everywhere, value_at
 from polysched.model.scop import Scop, Statement
-from polysched.model.tree.nodes import Band, Filter, Mark, Sequence, Storage, Tree, children, mark_of
+from polysched.model.tree.nodes import Band, Filter, InOrder, Mark, Storage, Tree, children, mark_of
 from polysched.support import isl
 from polysched.transform.edits.base.draft import Draft
 from polysched.transform.edits.base.graft import without_arrays
@@ -65,7 +65,7 @@ class _Place:
         """The loop with what fills the array an iteration early, after the first."""
         fill = Filter(self.first, _only_filling(node, self.filling))
         rest = Filter(self.loop.instances.subtract(self.first), self._early(node))
-        return Mark(Storage((self.array,)), Sequence((fill, rest)))
+        return Mark(Storage((self.array,)), InOrder((fill, rest)))
 
     def _early(self, node: Tree) -> Tree:
         assert isinstance(node, Band)
@@ -75,8 +75,8 @@ class _Place:
     def _without_first(self, node: Tree) -> Tree:
         if isinstance(node, Mark):
             return replace(node, child=self._without_first(node.child))
-        assert isinstance(node, Sequence)
-        return Sequence(tuple(replace(branch, filter=branch.filter.subtract(self.first)) for branch in node.children))
+        assert isinstance(node, InOrder)
+        return InOrder(tuple(replace(branch, filter=branch.filter.subtract(self.first)) for branch in node.children))
 
 
 def _place(tree: Tree, scop: Scop, array: str) -> _Place:
@@ -109,17 +109,17 @@ def _branches(node: Tree) -> tuple[Filter, ...]:
     match node:
         case Mark(mark=Storage(), child=child):
             return _branches(child)
-        case Sequence(children=branches):
+        case InOrder(children=branches):
             return branches
     return ()
 
 
 def _only_filling(node: Tree, filling: isl.UnionSet) -> Tree:
     """What an iteration begins with."""
-    while not isinstance(node, Sequence):
+    while not isinstance(node, InOrder):
         (node,) = children(node)
     leading = tuple(branch for branch in node.children if branch.filter.is_subset(filling))
-    return leading[0].child if len(leading) == 1 else Sequence(leading)
+    return leading[0].child if len(leading) == 1 else InOrder(leading)
 
 
 def _by_turns(statement: Statement, array: str, band: Band) -> Statement:

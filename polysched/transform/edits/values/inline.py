@@ -17,8 +17,7 @@ from polysched.ir.nodes import Array, Expr, Load, Store
 from polysched.model.accesses import accesses
 from polysched.model.affine import AffineSpace, value_at
 from polysched.model.scop import Access, Scop, Statement
-from polysched.model.tree.nodes import Band, Domain, Filter, Leaf, Mark, Storage, Tree, children, with_children
-from polysched.model.tree.nodes import Sequence as InOrder
+from polysched.model.tree.nodes import Band, Domain, Filter, InOrder, Leaf, Mark, Storage, Tree, children, with_children
 from polysched.support import isl
 from polysched.transform.edits.base.edit import Alternative, Draft, Step, first_legal
 from polysched.transform.edits.base.loops import free, loops
