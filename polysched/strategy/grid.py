@@ -233,8 +233,11 @@ def _without_sums(loops: Loops, x: int, coincident: list[int], scop: Scop, *, is
 
 
 def _plain(x: int, coincident: list[int]) -> tuple[Axis, ...]:
-    members = (*[k for k in coincident if k != x][:2], x)
-    return tuple(Axis(k, threads) for k, threads in zip(members, rules.THREADS[len(members)], strict=True))
+    """One point a thread: the innermost loops beside x have threads, and planes are those around them."""
+    others = [k for k in coincident if k != x]
+    planes, members = others[:-2], (*others[-2:], x)
+    sides = (Axis(k, threads) for k, threads in zip(members, rules.THREADS[len(members)], strict=True))
+    return (*(Axis(k, 1) for k in planes), *sides)
 
 
 @dataclass(frozen=True)

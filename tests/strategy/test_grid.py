@@ -60,6 +60,16 @@ def test_four_parallel_loops_are_planes_of_three():
     assert grid(four, "h", "i", "j", "k", parallel="hijk").sides[0] == Axis(0, 1)
 
 
+def test_threads_with_one_point_are_on_the_innermost_of_four_parallel_loops():
+    """And not on images, of which there may be one."""
+    pool = nest(
+        "{ S[h, i, j, k, r] : 0 <= h, i, j, k < n and 0 <= r < 2 }",
+        "y[h, i, j, k]", "y[h, i, j, k]", "x[h, i, 2j + r, k]",
+    )  # fmt: skip
+    sides = grid(pool, "h", "i", "j", "k", "r", parallel="hijk").sides
+    assert sides == (Axis(0, 1), Axis(1, 2), Axis(2, 4), Axis(3, 32))
+
+
 @pytest.mark.parametrize(
     ("writes", "reads", "member"),
     [("b[i, j]", "a[i, j]", 1), ("b[j, i]", "a[j, i]", 0), ("b[i, 2j]", "a[j, i]", 0), ("b[i, j]", "a[i, i]", 1)],
