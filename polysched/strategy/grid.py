@@ -220,16 +220,23 @@ def _without_sums(loops: Loops, x: int, coincident: list[int], scop: Scop, *, is
     others = [k for k in coincident if k != x]
     if not others:
         return Grid((Axis(x, rules.THREADS[1][0], rules.LINE_POINTS, vector=1),))
-    *outer, second = others
+    turned = _turned(loops, x, others)
+    *outer, second = others if turned is None else (*(k for k in others if k != turned), turned)
     points = min(rules.TILE_POINTS, max(1, rules.COLUMN_BYTES // element_bytes(loops.statement, scop)))
     row = Axis(x, LIMITS.warp)
     if is_far:  # what is read across rows is copied in tiles, of more than a warp's width
         points, row = rules.LINE_POINTS, Axis(x, LIMITS.warp, rules.LINE_POINTS, vector=1)
-    if not outer:
-        return Grid((Axis(second, rules.STENCIL_THREADS, points), row))
+    if not outer or turned is not None:
+        return Grid((*(Axis(k, 1) for k in outer), Axis(second, rules.STENCIL_THREADS, points), row))
     *outer, third = outer
     sides = Axis(third, 1, points), Axis(second, rules.STENCIL_THREADS), row
     return Grid((*(Axis(k, 1) for k in outer), *sides))
+
+
+def _turned(loops: Loops, x: int, others: list[int]) -> int | None:
+    """The member along which a read that goes far along x steps by one: a tile of both is turned in shared memory."""
+    far = [k for k, stride in enumerate(loops.reads(x)) if stride is None]
+    return next((k for k in reversed(others) if any(loops.reads(k)[read] == 1 for read in far)), None)
 
 
 def _plain(x: int, coincident: list[int]) -> tuple[Axis, ...]:
