@@ -215,8 +215,7 @@ def _copies(found: dict[Expr, tuple[Load, Box]], plan: Plan, around: Surrounding
     for members, box in groups:
         load = found[members[0]][0]
         order, padding = _layout(load, box, plan)
-        shape = [box.extents[k] for k in order if box.extents[k] > 1] or [1]
-        shape[-1] += padding if len(shape) > 1 else 0
+        shape = [box.extents[k] + padding.get(k, 0) for k in order if box.extents[k] > 1] or [1]
         name = next(fresh_names(f"{load.array}_", around.taken))
         slots = [buffers] if buffers > 1 else []
         copy = Array(name, members[0].dtype, tuple(map(Const, (*slots, *shape))), "shared")
@@ -248,20 +247,32 @@ def _along(form: Linear, side: Side, plan: Plan) -> int:
     return form.get(side.var, 0)
 
 
-def _layout(load: Load, box: Box, plan: Plan) -> tuple[tuple[int, ...], int]:
-    """The dimension along which a thread has several points goes last, so that they are loaded together; how many
-    elements lie between rows, so that the threads of a warp meet different banks."""
+def _layout(load: Load, box: Box, plan: Plan) -> tuple[tuple[int, ...], dict[int, int]]:
+    """The dimension along which a thread has several points goes last, so that they are loaded together; else the one
+    that threads step along goes before the last. How many elements lie between rows, so that the threads of a warp meet
+    different banks."""
     dims = list(range(len(box.extents)))
     moving = [k for k in dims if box.extents[k] > 1]
-    per_point = [k for k in dims if any(forms(load.index[k], upper=True)[0].get(s.var, 0) for s in plan.nest.points)]
+    place = [forms(part, upper=True)[0] for part in load.index]
+    per_point = [k for k in dims if any(place[k].get(side.var, 0) for side in plan.nest.points)]
     if len(per_point) == 1:
         (last,) = per_point
         order = (*(k for k in dims if k != last), last)
         is_turned = bool(moving) and moving[-1] != last
-        return order, max(4, LIMITS.load // (load.dtype.bits // 8)) if is_turned else 0
-    x = plan.nest.threads[-1]
-    is_across = any(forms(load.index[k], upper=True)[0].get(x.var, 0) for k in moving[:-1])
-    return tuple(dims), 1 - box.extents[moving[-1]] % 2 if is_across else 0
+        return order, {last: max(4, LIMITS.load // (load.dtype.bits // 8))} if is_turned else {}
+    across = [k for k in moving[:-1] if _along(place[k], plan.nest.threads[-1], plan)]
+    if not across:
+        return tuple(dims), {}
+    row, last = across[-1], moving[-1]
+    order = (*(k for k in dims if k < last and k != row), row, *range(last, len(dims)))
+    apart = {last: _up_to_odd(box.extents[last], load.dtype.bits)}
+    return order, apart | ({row: 1 - box.extents[row] % 2} if len(moving) > 2 else {})
+
+
+def _up_to_odd(elements: int, bits: int) -> int:
+    """How many elements more are an odd number of words of the banks; of double words, which half a warp reads."""
+    per_word = max(1, LIMITS.banks // LIMITS.warp * 8 // bits)
+    return (per_word - elements) % (2 * per_word)
 
 
 def bytes_of(copy: Array) -> int:

@@ -1,0 +1,62 @@
+"""polysched/strategy/grid.py, codegen/gpu/staging_plan.py: what the warps of a grid load and store at once."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import polysched as ps
+from polysched.frontend.python import parse_nest
+
+NUMBERS = {"f16": np.float16, "f32": np.float32, "f64": np.float64}
+
+
+def parsed(head: str, *lines: str) -> ps.Compiled:
+    """`def f(head)` around the lines."""
+    return ps.optimize(parse_nest("\n".join((f"def f({head}):", *lines)), "nests.py"), "cuda")
+
+
+def per_request(done: ps.Compiled, does: str, name: str, **arrays: np.ndarray) -> float:
+    """Sectors of global memory, or cycles of shared memory, for each request to the array, on average."""
+    report = done.check(**arrays)
+    assert report.is_silent, report
+    lines = [line for line in report.traffic if (line.does, line.array) == (does, name)]
+    return sum(line.cost for line in lines) / sum(line.requests for line in lines)
+
+
+def cube(n: int) -> np.ndarray:
+    return np.arange(n**3, dtype=np.float32).reshape(n, n, n)
+
+
+@pytest.mark.parametrize("order", ["ijk", "ikj", "kij"])
+def test_transposes_in_three_dimensions_read_and_write_whole_sectors_in_any_order_of_loops(order):
+    loops = [f"{'    ' * (k + 1)}for {name} in range(n):" for k, name in enumerate(order)]
+    done = parsed("b: f32[n, n, n], a: f32[n, n, n], n: size", *loops, f"{'    ' * 4}b[k, j, i] = a[i, j, k]")
+    a, b = cube(32), np.zeros((32, 32, 32), np.float32)
+    assert per_request(done, "reads", "a", a=a, b=b) == per_request(done, "writes", "b", a=a, b=b) == 4
+    assert per_request(done, "reads", "a_0", a=a, b=b) == per_request(done, "writes", "a_0", a=a, b=b) == 1
+    assert np.array_equal(b, a.transpose(2, 1, 0))
+
+
+def test_threads_along_the_first_of_three_dimensions_of_a_copy_meet_different_banks():
+    rows = (
+        "    for i in range(n):",
+        "        for h in range(4):",
+        "            for k in range(8):",
+        "                y[i] += a[i, h, k] * x[h, k]",
+    )
+    done = parsed("y: f32[n], a: f32[n, 4, 8], x: f32[4, 8], n: size", *rows)
+    arrays = {"y": np.zeros(128, np.float32), "a": np.ones((128, 4, 8), np.float32), "x": np.ones((4, 8), np.float32)}
+    assert per_request(done, "reads", "a_0", **arrays) == 1
+    assert per_request(done, "writes", "a_0", **arrays) == 2
+    done.verify(n=130)
+
+
+@pytest.mark.parametrize("dtype", NUMBERS)
+def test_rows_of_a_turned_copy_are_an_odd_number_of_words_apart(dtype):
+    done = parsed(f"b: {dtype}[n, n], a: {dtype}[n, n], n: size", *SQUARE)
+    a = np.ones((64, 64), NUMBERS[dtype])
+    assert per_request(done, "reads", "a_0", a=a, b=np.zeros_like(a)) == max(1, a.itemsize // 4)
+
+
+SQUARE = "    for i in range(n):", "        for j in range(n):", "            b[j, i] = a[i, j]"
