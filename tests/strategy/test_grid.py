@@ -9,7 +9,8 @@ from polysched.config.options import Options
 from polysched.deps.dataflow import dependences
 from polysched.model.scop import Scop
 from polysched.model.tree.nodes import Band, Member
-from polysched.strategy.grid import Axis, Grid, choose_grid, extent
+from polysched.strategy.grid import Grid, choose_grid
+from polysched.strategy.tiles import Axis, extent
 from polysched.support import isl
 from polysched.transform.analysis.roles import Around
 from tests.transform.scheduled import band, union_map
@@ -89,6 +90,28 @@ def test_more_operands_or_ends_that_move_leave_registers_for_fewer_points():
     assert [side.points for side in grid(syr2k, "i", "j", "k", parallel="ij").sides] == [4, 4]
     triangle = nest("{ S[i, j, k] : 0 <= i, j < n and 0 <= k <= i }", "C[i, j]", "C[i, j]", "A[i, k]", "B[k, j]")
     assert [side.points for side in grid(triangle, "i", "j", "k", parallel="ij").sides] == [4, 4]
+
+
+def test_columns_of_a_triangle_over_rows_are_threads_apart_and_there_are_no_chunks():
+    """Neighbouring threads load neighbours from global memory; where the triangle cuts rows, its parts are adjacent."""
+    below = nest("{ S[i, j, k] : 0 <= i, j < n and 0 <= k <= i }", "C[i, j]", "C[i, j]", "A[i, k]", "B[k, j]")
+    assert grid(below, "i", "j", "k", parallel="ij") == Grid((Axis(0, 8, 4), Axis(1, 16, 4, vector=1)))
+    across = nest("{ S[i, j, k] : 0 <= i, j < n and 0 <= k <= j }", "C[i, j]", "C[i, j]", "A[i, k]", "B[k, j]")
+    assert grid(across, "i", "j", "k", parallel="ij") == Grid((Axis(0, 8, 4), Axis(1, 16, 4, vector=4)))
+
+
+def test_ends_that_planes_alone_move_are_the_same_for_a_block():
+    domain = "{ S[h, i, j, k] : 0 <= h, i, j < n and 0 <= k <= h }"
+    ragged = nest(domain, "C[h, i, j]", "C[h, i, j]", "A[h, i, k]", "B[h, k, j]")
+    found = grid(ragged, "h", "i", "j", "k", parallel="hij")
+    assert found == Grid((Axis(0, 1), Axis(1, 8, 8), Axis(2, 16, 8, vector=2)), {3: 16})
+
+
+def test_without_copies_there_are_no_chunks_and_columns_are_threads_apart():
+    plain = Options(shared_memory=False)
+    assert grid(PRODUCT, "i", "j", "k", parallel="ij", options=plain) == Grid((Axis(0, 8, 8), Axis(1, 16, 8, vector=1)))
+    rows = nest("{ S[i, j] : 0 <= i, j < n }", "y[i]", "y[i]", "A[i, j]", "x[j]")
+    assert grid(rows, "i", "j", parallel="i", options=plain) == Grid((Axis(0, 128),))
 
 
 def test_narrow_elements_are_loaded_16_bytes_at_once_by_as_many_points():

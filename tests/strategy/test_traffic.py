@@ -8,6 +8,13 @@ import pytest
 import polysched as ps
 from polysched.frontend.python import parse_nest
 
+MATRICES = "c: f32[n, n], a: f32[n, n], b: f32[n, n], n: size"
+COLUMNS = (
+    "def f(y: f32[m], a: f32[n, m], n: size, m: size):",
+    "    for j in range(m):",
+    "        for i in range(n):",
+    "            y[j] += a[i, j]",
+)
 NUMBERS = {"f16": np.float16, "f32": np.float32, "f64": np.float64}
 
 
@@ -57,6 +64,47 @@ def test_rows_of_a_turned_copy_are_an_odd_number_of_words_apart(dtype):
     done = parsed(f"b: {dtype}[n, n], a: {dtype}[n, n], n: size", *SQUARE)
     a = np.ones((64, 64), NUMBERS[dtype])
     assert per_request(done, "reads", "a_0", a=a, b=np.zeros_like(a)) == max(1, a.itemsize // 4)
+
+
+def requests(done: ps.Compiled, name: str, **arrays: np.ndarray) -> int:
+    """To the array in global memory."""
+    return sum(line.requests for line in done.check(**arrays).traffic if line.array == name)
+
+
+def product(term: str, terms: str = "range(n)", head: str = MATRICES, **options: bool) -> ps.Compiled:
+    lines = "    for i in range(n):", "        for j in range(n):", f"            for k in {terms}:"
+    nest = parse_nest("\n".join((f"def f({head}):", *lines, f"                c[i, j] += {term}")), "nests.py")
+    return ps.optimize(nest, "cuda", options=ps.Options(tensor="off", **options))
+
+
+def square(n: int) -> dict[str, np.ndarray]:
+    return {name: np.ones((n, n), np.float32) for name in "abc"}
+
+
+@pytest.mark.parametrize(
+    "done",
+    [product("a[i, k] * b[k, j]", "range(i + 1)"), product("a[i, k] * b[k, j]", shared_memory=False)],
+    ids=["triangle", "without copies"],
+)
+def test_threads_without_copies_read_whole_sectors_and_their_sums_stay_in_registers(done):
+    arrays = square(128)
+    assert per_request(done, "reads", "b", **arrays) < 2.1  # 16 neighbours, for two rows
+    assert requests(done, "c", **arrays) < 0.1 * requests(done, "b", **arrays)
+    done.verify(n=37)
+
+
+def test_sums_stay_in_registers_where_a_subscript_keeps_copies_from_being_made():
+    done, arrays = product("a[i // 2, k] * b[k, j]"), square(128)
+    assert requests(done, "c", **arrays) == 2 * 128 * 128 // 32  # before and after all terms
+    assert per_request(done, "reads", "b", **arrays) == 2
+    done.verify(n=37)
+
+
+def test_sums_of_columns_are_loaded_and_stored_once():
+    nest = parse_nest("\n".join(COLUMNS), "nests.py")
+    done, a = ps.optimize(nest, "cuda"), np.ones((100, 32), np.float32)
+    assert requests(done, "y", y=np.zeros(32, np.float32), a=a) == 2
+    done.verify()
 
 
 SQUARE = "    for i in range(n):", "        for j in range(n):", "            b[j, i] = a[i, j]"
