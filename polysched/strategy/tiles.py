@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import prod
+from math import ceil, inf, prod
 
 from polysched.config.heuristics import gpu as rules
 from polysched.config.options import Options
@@ -86,9 +86,7 @@ class Tile:
         bound, and more threads of these where there is work for few. Copies are read by vectors; without them,
         neighbouring threads read what is next to each other, unless registers hold parts of rows that have ends."""
         rows, columns = (self._extent(k) for k in (self.y, self.x))
-        most, few = rules.TILE_POINTS, rules.FEW_TILE_POINTS
-        is_light = len(self._operands(self.y) + self._operands(self.x)) <= 2
-        points = most if is_light and self.stands(self.y, self.x) else few
+        points, few = self._points(planes), rules.FEW_TILE_POINTS
         height, width = (threads * points for threads in rules.TILE_THREADS)
         every = prod(rules.TILE_THREADS)
         while points > few and _threads(rows, height, points) * _threads(columns, width, points) < every:
@@ -99,6 +97,22 @@ class Tile:
             Axis(self.y, _threads(rows, height, points), points),
             Axis(self.x, _threads(columns, width, points), points, vector),
         )
+
+    def _points(self, planes: Sequence[int]) -> int:
+        """Of a thread along each side: few, too, where fewer blocks than multiprocessors are known to have more."""
+        points, few = rules.TILE_POINTS, rules.FEW_TILE_POINTS
+        if len(self._operands(self.y) + self._operands(self.x)) > 2 or not self.stands(self.y, self.x):
+            return few
+        while points > few and self._blocks(points, planes) < self.options.gpu.multiprocessors:
+            points //= 2
+        return points
+
+    def _blocks(self, points: int, planes: Sequence[int]) -> float:
+        """Of threads with so many points along each side; infinitely many where that is not known."""
+        sides = (*(threads * points for threads in rules.TILE_THREADS), *(1 for _ in planes))
+        lengths = [self._extent(k) for k in (self.y, self.x, *planes)]
+        blocks = (inf if length is None else ceil(length / side) for length, side in zip(lengths, sides, strict=True))
+        return prod(blocks)
 
     def bytes_for(self, member: int, scop: Scop) -> int:
         """What one iteration of the serial loop reads for a point along the member."""

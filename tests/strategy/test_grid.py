@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from scops import scop, stmt
 
+from polysched.config.machine import Gpu
 from polysched.config.options import Options
 from polysched.deps.dataflow import dependences
 from polysched.model.scop import Scop
@@ -90,6 +91,20 @@ def test_more_operands_or_ends_that_move_leave_registers_for_fewer_points():
     assert [side.points for side in grid(syr2k, "i", "j", "k", parallel="ij").sides] == [4, 4]
     triangle = nest("{ S[i, j, k] : 0 <= i, j < n and 0 <= k <= i }", "C[i, j]", "C[i, j]", "A[i, k]", "B[k, j]")
     assert [side.points for side in grid(triangle, "i", "j", "k", parallel="ij").sides] == [4, 4]
+
+
+@pytest.mark.parametrize(
+    ("rows", "planes", "points"),
+    [(512, "h = 0", 4), (512, "0 <= h < 4", 8), (2048, "0 <= h < 2", 8), (512, "0 <= h < n", 8)],
+)
+def test_blocks_have_smaller_tiles_where_there_are_fewer_than_multiprocessors(rows, planes, points):
+    """Of 64 by 128 points, 512 x 512 are 32 tiles."""
+    domain = f"{{ S[h, i, j, k] : {planes} and 0 <= i < {rows} and 0 <= j < 512 and 0 <= k < n }}"
+    few = nest(domain, "C[h, i, j]", "C[h, i, j]", "A[h, i, k]", "B[h, k, j]")
+    *_, down, across = grid(few, "h", "i", "j", "k", parallel="hij").sides
+    assert (down.threads, down.points, across.threads, across.points) == (8, points, 16, points)
+    small = Options(gpu=Gpu(multiprocessors=16))
+    assert grid(few, "h", "i", "j", "k", parallel="hij", options=small).sides[-1].points == 8
 
 
 def test_columns_of_a_triangle_over_rows_are_threads_apart_and_there_are_no_chunks():
