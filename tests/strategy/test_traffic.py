@@ -100,6 +100,45 @@ def test_sums_stay_in_registers_where_a_subscript_keeps_copies_from_being_made()
     done.verify(n=37)
 
 
+TWO = (
+    "def f(c: f32[n, m], a: f32[n, 3, l], b: f32[3, l, m], n: size, m: size, l: size):",
+    "    for i in range(n):",
+    "        for j in range(m):",
+    "            c[i, j] = 0",
+    "            for r in range(3):",
+    "                for k in range(l):",
+    "                    c[i, j] += a[i, r, k] * b[r, k, j]",
+)
+WITHOUT_START = *TWO[:3], *TWO[4:]
+
+
+@pytest.mark.parametrize("lines", [TWO, WITHOUT_START], ids=["started", "continued"])
+def test_a_sum_over_loops_of_several_bands_has_a_tile_in_registers_and_copies(lines):
+    done = ps.optimize(parse_nest("\n".join(lines), "nests.py"), "cuda", options=ps.Options(tensor="off"))
+    (kernel,) = done.source.kernels
+    assert kernel.note.endswith("a, b copied to shared memory, 12544 bytes; 64 elements of c in registers")
+    arrays = {"c": (64, 128), "a": (64, 3, 16), "b": (3, 16, 128)}
+    given = {name: np.ones(shape, np.float32) for name, shape in arrays.items()}
+    assert requests(done, "c", **given) == (2 if lines is WITHOUT_START else 1) * 64 * 128 // 32
+    done.verify(n=9, m=17, l=18)
+
+
+@pytest.mark.parametrize("reorder_reductions", [False, True])
+def test_rows_of_sums_over_loops_of_several_bands_are_read_by_whole_warps(reorder_reductions):
+    lines = (
+        "def f(y: f32[n], a: f32[n, p, m], x: f32[p, m], n: size, p: size, m: size):",
+        "    for i in range(n):",
+        "        for h in range(p):",
+        "            for k in range(m):",
+        "                y[i] += a[i, h, k] * x[h, k]",
+    )
+    options = ps.Options(reorder_reductions=reorder_reductions)
+    done = ps.optimize(parse_nest("\n".join(lines), "nests.py"), "cuda", options=options)
+    y, a, x = (np.ones(shape, np.float32) for shape in ((128,), (128, 3, 64), (3, 64)))
+    assert per_request(done, "reads", "a", y=y, a=a, x=x) == 4
+    done.verify(n=9, p=3, m=37)
+
+
 def test_sums_of_columns_are_loaded_and_stored_once():
     nest = parse_nest("\n".join(COLUMNS), "nests.py")
     done, a = ps.optimize(nest, "cuda"), np.ones((100, 32), np.float32)

@@ -17,7 +17,7 @@ from polysched.codegen.gpu.thread_nest import ThreadNest
 from polysched.codegen.lowered import elements
 from polysched.codegen.memory.tile_nest import Side, moved, side_of
 from polysched.config.heuristics.code import TILE_LOOP
-from polysched.config.heuristics.gpu import READ_OFTEN, WORTH_A_COPY
+from polysched.config.heuristics.gpu import CHUNK_BYTES, READ_OFTEN, WORTH_A_COPY
 from polysched.config.target import LIMITS
 from polysched.ir.effects import is_total, is_total_operation
 from polysched.ir.integers.linear import Linear, forms
@@ -95,13 +95,27 @@ def plan_of(nest: ThreadNest | None, around: Surroundings) -> Plan:
     outer = around_sums(nest, nest.serial)
     if outer is None:
         raise NoCopies("what runs before or after the sum is inside of its loops")
+    return _in_chunks(nest, outer, around)
+
+
+def _in_chunks(nest: ThreadNest, outer: int, around: Surroundings) -> Plan:
+    """With as many loops in a chunk as have copies that leave room for other blocks, or the fewest that have any."""
+    found, reasons = None, list[NoCopies]()
     for split in range(outer, len(nest.serial)):
         inner = nest.serial[split:]
-        chunk = [side_of(loop, [each.var for each in inner]) for loop in inner]
-        if None not in chunk:
-            plan = Plan(nest, nest.serial[:outer], nest.serial[outer:split], tuple(filter(None, chunk)), {})
-            return _with_copies(plan, around)
-    raise NoCopies(f"it has no chunks of constant length, of at most {TILE_LOOP}")
+        chunk = tuple(filter(None, (side_of(loop, [each.var for each in inner]) for loop in inner)))
+        if len(chunk) < len(inner) or (found and found.shared_bytes <= CHUNK_BYTES):
+            continue
+        taken = {*around.taken}
+        plan = Plan(nest, nest.serial[:outer], nest.serial[outer:split], chunk, {})
+        try:
+            found, names = _with_copies(plan, replace(around, taken=taken)), taken
+        except NoCopies as why:
+            reasons.append(why)
+    if found is None:
+        raise reasons[0] if reasons else NoCopies(f"it has no chunks of constant length, of at most {TILE_LOOP}")
+    around.taken.update(names)
+    return found
 
 
 def around_sums(nest: ThreadNest, loops: Sequence[For]) -> int | None:
