@@ -26,6 +26,7 @@ from polysched.config.heuristics import gpu as rules
 from polysched.config.options import Options
 from polysched.config.target import LIMITS
 from polysched.deps.reaching import names_in
+from polysched.ir.nodes import Store
 from polysched.model.scop import Scop
 from polysched.model.tree.nodes import Band, Leaf, Member, Sequence
 from polysched.strategy.tiles import Axis, Tile, extent, runs_anywhere, tile_rows
@@ -84,8 +85,8 @@ def _of_sums(loops: Loops, x: int, coincident: list[int], serial: list[int], sco
     has_tiles = options.register_tiles and runs_anywhere(loops.statement)
     y = tile_rows(loops, x, coincident) if has_tiles else None
     if y is None:
-        chunks = _chunks(loops, serial, rules.DISTANT_CHUNK) if options.shared_memory else {}
-        return Grid(_plain(x, coincident), chunks)
+        is_copied = options.shared_memory and isinstance(loops.statement.body[0], Store)  # not under a condition
+        return Grid(_plain(x, coincident), _chunks(loops, serial, rules.DISTANT_CHUNK) if is_copied else {})
     planes = [k for k in coincident if k not in (x, y)]
     of = Tile(loops, y, x, tuple(serial), options)
     buffers = 2 if options.double_buffer else 1

@@ -139,6 +139,15 @@ def test_rows_of_sums_over_loops_of_several_bands_are_read_by_whole_warps(reorde
     done.verify(n=9, p=3, m=37)
 
 
+def test_terms_under_a_condition_are_in_no_chunks():
+    """Nothing is copied for them."""
+    lines = "    for i in range(n):", "        for j in range(n):", "            if a[i, j] > 0:"
+    head = "y: f32[n], a: f32[n, n], n: size"
+    done = parsed(head, *lines, "                y[i] += a[i, j]")
+    assert ".tile(\"j\"" not in done.schedule.script
+    assert ".tile(\"j\"" in parsed(head, *lines[:2], "            y[i] += a[i, j]").schedule.script
+
+
 def test_sums_of_columns_are_loaded_and_stored_once():
     nest = parse_nest("\n".join(COLUMNS), "nests.py")
     done, a = ps.optimize(nest, "cuda"), np.ones((100, 32), np.float32)
