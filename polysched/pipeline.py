@@ -145,7 +145,7 @@ def _kernel(kernel: Function, target: TargetData, options: Options, *, fetches: 
         kernel = optional("points", whole_points, kernel)
         kernel = optional("planes", fold_planes, kernel)
     kernel = optional("register tiles", register_tiles, kernel)
-    kernel = optional("accumulate", accumulate, kernel)
+    kernel = optional("accumulate", accumulate, kernel, nested=target.has_grid)
     if not target.has_grid:
         kernel = optional("borders", borders_apart, kernel)
         kernel = step("collapse", collapse, kernel)

@@ -16,6 +16,7 @@ from functools import cached_property
 from polysched.config.machine import Gpu
 from polysched.deps.coincidence import mark_under
 from polysched.deps.dependences import Dependences
+from polysched.deps.reaching import names_in
 from polysched.model.scop import Scop
 from polysched.model.tree.nodes import Band, InOrder, Leaf, Member, Tree, children, walk
 from polysched.strategy.grid import Nest, alone
@@ -158,10 +159,11 @@ class Bands:
         and after it, that of the sum."""
         place = _loops_among(band.child)
         if place is None or not all(member.coincident for member in band.members):
-            return alone(_serial_last(band))
+            return alone(_serial_last(self.with_sums_inside(band, around)))
         assert isinstance(band.child, InOrder)
         part = band.child.children[place]
-        inner = self.flagged(part.child, around.below(band).below(part))
+        below = around.below(band).below(part)
+        inner = self.with_sums_inside(self.flagged(part.child, below), below)
         own = part.filter.universe()
         outer = band.within(own).members
         one = _serial_last(replace(inner, members=(*outer, *inner.members)))
@@ -170,6 +172,16 @@ class Bands:
         if not is_sum or not are_same(every, self.scop.domain, mine, self.scop.domain):
             return alone(_serial_last(band))
         return Nest(one, (*band.members, *one.members[len(outer) :]), band.child, place)
+
+    def with_sums_inside(self, band: Band, around: Around) -> Band:
+        """The band with those right inside of it that run one statement serially: a sum may have loops of several."""
+        if not isinstance(band.child, Band) or len(names_in(band.members[0].schedule.domain())) > 1:
+            return band
+        below = around.below(band)
+        inner = self.with_sums_inside(self.flagged(band.child, below), below)
+        if not isinstance(inner.child, Leaf) or any(member.coincident for member in inner.members):
+            return band
+        return replace(inner, members=(*band.members, *inner.members), permutable=False)
 
     def is_bounded(self, member: Member) -> bool:
         """Is there a bound on the member, the same for all statements? Grids are boxes."""

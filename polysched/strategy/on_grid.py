@@ -19,9 +19,10 @@ from polysched.errors import InputError
 from polysched.model.tree.nodes import Member
 from polysched.strategy.bands import Bands
 from polysched.strategy.decision import sizes_around
-from polysched.strategy.grid import Axis, Grid, Nest, extent
+from polysched.strategy.grid import Grid, Nest
 from polysched.strategy.script import Script
 from polysched.strategy.sums import Placed, Sums
+from polysched.strategy.tiles import Axis, extent
 from polysched.support import isl
 from polysched.transform.edits.base.loops import loops
 from polysched.transform.trees.tile import block_of

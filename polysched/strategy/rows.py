@@ -32,8 +32,8 @@ from polysched.deps.dependences import Dependences
 from polysched.deps.reaching import names_in
 from polysched.model.scop import Scop, Statement
 from polysched.model.tree.nodes import Band, Filter, InOrder, Member, Tree, is_innermost
-from polysched.strategy.grid import extent
 from polysched.strategy.script import Script, names_of
+from polysched.strategy.tiles import extent
 from polysched.support import isl
 from polysched.transform.analysis.reductions import reduced
 from polysched.transform.analysis.roles import Around, Loops, statements_of

@@ -22,7 +22,8 @@ from polysched.deps.coincidence import together
 from polysched.deps.dependences import Dependences
 from polysched.model.scop import Scop
 from polysched.model.tree.nodes import Band, Filter, Leaf, Member
-from polysched.strategy.grid import Nest, alone, extent, tile_rows
+from polysched.strategy.grid import Nest, alone
+from polysched.strategy.tiles import extent, tile_rows
 from polysched.support import isl
 from polysched.transform.analysis.reductions import reduced
 from polysched.transform.analysis.roles import Around, Loops, far_accesses, statements_of

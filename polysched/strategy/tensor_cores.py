@@ -18,9 +18,10 @@ from polysched.instructions.instruction import Instruction
 from polysched.instructions.mma import INSTRUCTIONS
 from polysched.ir.dtypes import f64
 from polysched.model.tree.nodes import Leaf, Member, nest_of
-from polysched.strategy.grid import Nest, extent
+from polysched.strategy.grid import Nest
 from polysched.strategy.on_grid import OnAxes, place, planes_on
 from polysched.strategy.script import Script, names_of
+from polysched.strategy.tiles import extent
 from polysched.transform.analysis.roles import Around, statements_of
 from polysched.transform.analysis.unify import unify
 from polysched.transform.edits.base.loops import loops

@@ -8,21 +8,21 @@ import nests
 import numpy as np
 import pytest
 
+import polysched as ps
 from polysched.codegen.lower import lower
 from polysched.ir.build import add, load, store, var
 from polysched.ir.dtypes import i64
 from polysched.ir.interp import interpret
 from polysched.ir.nodes import Array
 from polysched.model.extract import extract
-from polysched.model.tree.nodes import Domain
-from polysched.transform.trees.tile import tile, wavefront
-from tests.transform.scheduled import band
 
-STENCIL = extract(nests.stencil2(margin=1))
+NEST = nests.stencil2(margin=1)
+STENCIL = extract(NEST)
 i, j, N = var("i"), var("j"), var("N")
 
-skewed = band("S[i, j] -> i", "S[i, j] -> i + j")
-ORDERS = {"skewed": skewed, "tiled": tile(skewed, (2, 3)), "wavefront": wavefront(tile(skewed, (2, 3)))}
+skewed = ps.Schedule(NEST).skew("j", by="i")
+tiled = skewed.tile("i", "j", sizes=(2, 3))
+ORDERS = {"skewed": skewed.tree, "tiled": tiled.tree, "wavefront": tiled.wavefront("i_o", "j_o").tree}
 
 
 @pytest.mark.parametrize("order", ORDERS.values(), ids=ORDERS)
@@ -33,7 +33,7 @@ def test_B7_the_loops_scan_exactly_the_same_instances_and_keep_the_flow_dependen
     tick = (store(when, (i, j), load(clock)), store(clock, (), add(load(clock), 1)))
     (statement,) = STENCIL.statements
     watched = replace(STENCIL, statements=(replace(statement, body=tick),))
-    run = replace(lower(Domain(STENCIL.domain, order), watched), arrays=(when, clock), params=("N", "when", "clock"))
+    run = replace(lower(order, watched), arrays=(when, clock), params=("N", "when", "clock"))
     arguments = {"N": size, "when": np.full((size, size), -1), "clock": np.zeros((), int)}
     interpret(run, arguments)
     times = arguments["when"]

@@ -9,14 +9,14 @@ import pytest
 from nests import add, binary, loop, mul, n, nest, var
 
 from polysched.codegen.memory.accumulate import accumulate
-from polysched.ir.build import load, store
+from polysched.ir.build import floordiv, load, store
 from polysched.ir.dtypes import i64
 from polysched.ir.node import walk
 from polysched.ir.nodes import Alloc, Array, Function, If, Stmt
 from polysched.ir.text import show
 from polysched.ir.verify import verify
 
-i, j, k = (var(name) for name in "ijk")
+c, i, j, k = (var(name) for name in "cijk")
 T, A = Array("T", i64, (add(n, 3), add(n, 3))), Array("A", i64, (add(n, 3), add(n, 3)))
 SIZES = (0, 1, 2, 3, 7)
 
@@ -32,9 +32,9 @@ def update(row, column, value) -> Stmt:
     return store(T, (row, column), binary("+", target, value))
 
 
-def result(fn: Function) -> Function:
+def result(fn: Function, **options: bool) -> Function:
     """What the pass makes of `fn`: verified, and with the same outcome."""
-    done = accumulate(fn)
+    done = accumulate(fn, **options)
     verify(done, "lowered")
     for size in SIZES:
         nests.assert_same_outcome(fn, done, nests.arguments_for(fn, random.Random(size), size))
@@ -89,6 +89,38 @@ def test_what_is_kept(fn):
     assert is_kept(fn)
 
 
+def chunked(*body: Stmt, lo=0) -> Function:
+    """A loop over k, in chunks of 4 from floor(lo / 4)."""
+    first, end = mul(4, c), binary("min", n, add(mul(4, c), 4))
+    inner = loop("k", binary("max", first, lo) if lo else first, end, *body)
+    return nest("program", "n", (T, A), loop("i", 0, n, loop("c", 0, floordiv(add(n, 3), 4), inner)))
+
+
+def test_an_element_stays_in_its_register_for_all_chunks_of_a_loop():
+    fn = chunked(update(i, 0, load(A, i, k)))
+    assert show(result(fn, nested=True)).partition("..n:\n")[2] == """\
+        if 0 < floordiv(n + 3, 4) && 4 * 0 < min(n, 4 * 0 + 4):
+            alloc T_0: private i64[]
+            T_0[] = T[i, 0]
+            for c in 0..floordiv(n + 3, 4):
+                for k in 4 * c..min(n, 4 * c + 4):
+                    T_0[] = T_0[] + A[i, k]
+            T[i, 0] = T_0[]"""
+    assert accumulate(fn) != accumulate(fn, nested=True)
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [
+        chunked(update(i, 0, load(A, i, k)), lo=i),  # the first chunk may be empty, and not the second
+        chunked(update(i, c, load(A, i, k))),
+        chunked(update(i, 0, load(A, i, k)), update(i, c, 1)),
+    ],
+)
+def test_one_that_may_change_or_not_be_there_stays_for_a_chunk(fn):
+    assert result(fn, nested=True) == accumulate(fn)
+
+
 def test_a_condition_around_the_loop_counts():
     inner = loop("k", 0, n, update(i, j, load(T, i, add(k, j))))
     fn = nest("program", "n", (T, A), loop("i", 0, n, loop("j", 0, n, If(binary(">=", j, 0), (inner,)))))
@@ -122,4 +154,6 @@ def test_random_nests_compute_the_same(seed):
 
     target = (rng.choice([i, j]), rng.choice([i, j, add(j, 1)]))
     body = [update(*target, mul(use(), use())) for _ in range(rng.randint(1, 2))]
-    result(around(*body, lo=rng.choice([0, i, add(i, 1), j]), hi=rng.choice([n, i, j, add(j, 1)])))
+    fn = around(*body, lo=rng.choice([0, i, add(i, 1), j]), hi=rng.choice([n, i, j, add(j, 1)]))
+    result(fn)
+    result(fn, nested=True)

@@ -76,7 +76,7 @@ def test_before_a_block_uses_a_shared_array_again():
 def test_a_shared_array_outside_of_any_block():
     s = ps.Schedule(rows).cache_read("a", at="t", scope="shared")
     with pytest.raises(ps.InputError) as raised:
-        ps.optimize(rows, "cuda", schedule=s)
+        ps.optimize(rows, "cuda", schedule=s.bind("a1", "threadIdx.x"))
     assert str(raised.value) == (
         "'a_c' is shared by the threads of a block, and no loop around it is on blocks\nhint: bind one to blockIdx.x"
     )

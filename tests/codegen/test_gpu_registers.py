@@ -16,7 +16,7 @@ from polysched.ir.dtypes import f64
 from polysched.ir.nodes import Array, Const, Expr, For, Function, If, Stmt
 from polysched.ir.text import show
 
-b, h, i, j, k, m, n, t = (var(name) for name in "bhijkmnt")
+b, c, h, i, j, k, m, n, t = (var(name) for name in "bchijkmnt")
 C, A, X = Array("C", f64, (n,)), Array("A", f64, (n, m)), Array("x", f64, (n,))
 ZERO = store(C, (t,), Const(0.0, f64))
 SUM = loop("k", 0, m, store(C, (t,), add(load(C, t), load(A, t, k))))
@@ -62,6 +62,36 @@ def test_one_that_is_scaled_first_is_loaded_once():
 
 def points(name: str, *body: Stmt) -> For:
     return part(name, mul(4, t), 4, n, *body, kind="unrolled")
+
+
+def test_a_sum_alone_stays_in_registers_for_all_chunks_of_its_loop():
+    update = store(C, (j,), add(load(C, j), load(A, j, k)))
+    chunk = part("k", mul(8, c), 8, m, points("j", update), kind="serial")
+    chunks = loop("c", 0, floordiv(add(m, 7), 8), chunk)
+    text = changed(kernel(chunks, end=add(floordiv(sub(n, 1), 4), 1)))
+    assert text.split("+ 4:\n")[1].split("\n            else:")[0] == """\
+                if 0 < floordiv(m + 7, 8) && 8 * 0 < min(m, 8 * 0 + 8):
+                    alloc C_0: private f64[4]
+                    for q2 in 0..4 (unrolled):
+                        C_0[q2] = C[t * 4 + q2]
+                    for c in 0..floordiv(m + 7, 8):
+                        for k in 8 * c..min(m, 8 * c + 8):
+                            for q1 in 0..4 (unrolled):
+                                C_0[q1] = C_0[q1] + A[t * 4 + q1, k]
+                    for q3 in 0..4 (unrolled):
+                        C[t * 4 + q3] = C_0[q3]"""
+
+
+def test_elements_that_are_only_stored_are_not_loaded():
+    stored = loop("k", 0, m, points("j", store(C, (j,), load(A, j, k))))
+    assert changed(kernel(stored, end=add(floordiv(sub(n, 1), 4), 1))) == "unchanged"
+
+
+def test_points_that_not_all_terms_are_for_are_left_to_other_passes():
+    """A triangle: the bounds of the points tell of k."""
+    update = store(C, (j,), add(load(C, j), load(A, j, k)))
+    inside = loop("j", binary("max", k, mul(4, t)), binary("min", n, add(mul(4, t), 4)), update, kind="unrolled")
+    assert changed(kernel(loop("k", 0, m, inside), end=add(floordiv(sub(n, 1), 4), 1))) == "unchanged"
 
 
 def test_threads_of_several_points_have_as_many_registers_if_all_are_in_the_domain():

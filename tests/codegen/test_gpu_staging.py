@@ -298,6 +298,13 @@ def test_a_temporary_of_the_host_is_copied_as_an_array_is():
     done.verify(n=9, m=17, p=3)
 
 
+@pytest.mark.parametrize(("length", "elements"), [(4, 65), (7, 113), (8, 17)])
+def test_several_loops_are_one_chunk_if_their_copies_leave_room(length, elements):
+    """128 doubles for each of 16 threads are 16 KiB, and a few more for the banks: the inner loop alone is a chunk."""
+    inner = loop("k", 0, 16, store(Y, (t,), add(load(Y, t), load(A, t, add(mul(16, c), k)))))
+    assert copies(kernel(loop("c", 0, length, inner))) == [f"A_0: shared f64[16, {elements}]"]
+
+
 def test_opencl_has_the_same_copies():
     done = ps.optimize(parsed(*NESTS["product"]), "opencl")
     assert "__local" in done.source.text

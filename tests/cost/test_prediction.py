@@ -194,7 +194,7 @@ def test_decisions_have_prices():
     key = "tile.j_2"
     prices = done.prices(key, n=1000)
     assert prices.keys() == set(done.schedule.decision(key).candidates)
-    assert prices[8].seconds > 1.5 * prices[done.schedule.decision(key).value].seconds
+    assert prices[8].seconds > prices[done.schedule.decision(key).value].seconds
     with pytest.raises(InputError, match=r"there is no decision 'tile\.z'"):
         done.prices("tile.z")
     with pytest.raises(InputError, match="times are predicted for C alone"):

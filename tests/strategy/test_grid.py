@@ -5,11 +5,13 @@ from __future__ import annotations
 import pytest
 from scops import scop, stmt
 
+from polysched.config.machine import Gpu
 from polysched.config.options import Options
 from polysched.deps.dataflow import dependences
 from polysched.model.scop import Scop
 from polysched.model.tree.nodes import Band, Member
-from polysched.strategy.grid import Axis, Grid, choose_grid, extent
+from polysched.strategy.grid import Grid, choose_grid
+from polysched.strategy.tiles import Axis, extent
 from polysched.support import isl
 from polysched.transform.analysis.roles import Around
 from tests.transform.scheduled import band, union_map
@@ -60,6 +62,16 @@ def test_four_parallel_loops_are_planes_of_three():
     assert grid(four, "h", "i", "j", "k", parallel="hijk").sides[0] == Axis(0, 1)
 
 
+def test_threads_with_one_point_are_on_the_innermost_of_four_parallel_loops():
+    """And not on images, of which there may be one."""
+    pool = nest(
+        "{ S[h, i, j, k, r] : 0 <= h, i, j, k < n and 0 <= r < 2 }",
+        "y[h, i, j, k]", "y[h, i, j, k]", "x[h, i, 2j + r, k]",
+    )  # fmt: skip
+    sides = grid(pool, "h", "i", "j", "k", "r", parallel="hijk").sides
+    assert sides == (Axis(0, 1), Axis(1, 2), Axis(2, 4), Axis(3, 32))
+
+
 @pytest.mark.parametrize(
     ("writes", "reads", "member"),
     [("b[i, j]", "a[i, j]", 1), ("b[j, i]", "a[j, i]", 0), ("b[i, 2j]", "a[j, i]", 0), ("b[i, j]", "a[i, i]", 1)],
@@ -79,6 +91,42 @@ def test_more_operands_or_ends_that_move_leave_registers_for_fewer_points():
     assert [side.points for side in grid(syr2k, "i", "j", "k", parallel="ij").sides] == [4, 4]
     triangle = nest("{ S[i, j, k] : 0 <= i, j < n and 0 <= k <= i }", "C[i, j]", "C[i, j]", "A[i, k]", "B[k, j]")
     assert [side.points for side in grid(triangle, "i", "j", "k", parallel="ij").sides] == [4, 4]
+
+
+@pytest.mark.parametrize(
+    ("rows", "planes", "points"),
+    [(512, "h = 0", 4), (512, "0 <= h < 4", 8), (2048, "0 <= h < 2", 8), (512, "0 <= h < n", 8)],
+)
+def test_blocks_have_smaller_tiles_where_there_are_fewer_than_multiprocessors(rows, planes, points):
+    """Of 64 by 128 points, 512 x 512 are 32 tiles."""
+    domain = f"{{ S[h, i, j, k] : {planes} and 0 <= i < {rows} and 0 <= j < 512 and 0 <= k < n }}"
+    few = nest(domain, "C[h, i, j]", "C[h, i, j]", "A[h, i, k]", "B[h, k, j]")
+    *_, down, across = grid(few, "h", "i", "j", "k", parallel="hij").sides
+    assert (down.threads, down.points, across.threads, across.points) == (8, points, 16, points)
+    small = Options(gpu=Gpu(multiprocessors=16))
+    assert grid(few, "h", "i", "j", "k", parallel="hij", options=small).sides[-1].points == 8
+
+
+def test_columns_of_a_triangle_over_rows_are_threads_apart_and_there_are_no_chunks():
+    """Neighbouring threads load neighbours from global memory; where the triangle cuts rows, its parts are adjacent."""
+    below = nest("{ S[i, j, k] : 0 <= i, j < n and 0 <= k <= i }", "C[i, j]", "C[i, j]", "A[i, k]", "B[k, j]")
+    assert grid(below, "i", "j", "k", parallel="ij") == Grid((Axis(0, 8, 4), Axis(1, 16, 4, vector=1)))
+    across = nest("{ S[i, j, k] : 0 <= i, j < n and 0 <= k <= j }", "C[i, j]", "C[i, j]", "A[i, k]", "B[k, j]")
+    assert grid(across, "i", "j", "k", parallel="ij") == Grid((Axis(0, 8, 4), Axis(1, 16, 4, vector=4)))
+
+
+def test_ends_that_planes_alone_move_are_the_same_for_a_block():
+    domain = "{ S[h, i, j, k] : 0 <= h, i, j < n and 0 <= k <= h }"
+    ragged = nest(domain, "C[h, i, j]", "C[h, i, j]", "A[h, i, k]", "B[h, k, j]")
+    found = grid(ragged, "h", "i", "j", "k", parallel="hij")
+    assert found == Grid((Axis(0, 1), Axis(1, 8, 8), Axis(2, 16, 8, vector=2)), {3: 16})
+
+
+def test_without_copies_there_are_no_chunks_and_columns_are_threads_apart():
+    plain = Options(shared_memory=False)
+    assert grid(PRODUCT, "i", "j", "k", parallel="ij", options=plain) == Grid((Axis(0, 8, 8), Axis(1, 16, 8, vector=1)))
+    rows = nest("{ S[i, j] : 0 <= i, j < n }", "y[i]", "y[i]", "A[i, j]", "x[j]")
+    assert grid(rows, "i", "j", parallel="i", options=plain) == Grid((Axis(0, 128),))
 
 
 def test_narrow_elements_are_loaded_16_bytes_at_once_by_as_many_points():

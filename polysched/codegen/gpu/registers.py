@@ -1,4 +1,4 @@
-"""Registers for elements that a thread makes from beginning to end, where staging has not put them there.
+"""Registers for elements that a thread makes from beginning to end, or adds to, where staging has not put them there.
 
     for i (thread.x):                               for i (thread.x):
         C[i] = 0                                        C_0 = 0
@@ -15,22 +15,26 @@ Keeps: every value, and the order of operations on each element.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from polysched.codegen.gpu.ends import Ends
 from polysched.codegen.gpu.points import split, whole_when
-from polysched.codegen.gpu.staging_plan import have_own_elements
+from polysched.codegen.gpu.staging_plan import around_sums, have_own_elements
 from polysched.codegen.gpu.thread_nest import ThreadNest, each_kernel, over_all, thread_nest
 from polysched.codegen.lowered import around, is_mapped, moved, private, rolled
 from polysched.codegen.memory.contract import is_fixed
-from polysched.ir.node import map_blocks, map_list, walk
-from polysched.ir.nodes import Alloc, Barrier, Const, For, Function, Load, Stmt, Store, Var
+from polysched.codegen.memory.runs_when import runs_when
+from polysched.ir.build import where
+from polysched.ir.node import map_blocks, map_list, variables, walk
+from polysched.ir.nodes import Alloc, Barrier, Const, Expr, For, Function, Load, Stmt, Store, Var
 from polysched.ir.rename import fresh_names, rename_bound, used_names
 
 
 def in_registers(fn: Function) -> Function:
-    """`fn` with every kernel as above that stores to an element before or after a loop that updates it."""
+    """`fn` with every kernel as above that updates an element in a loop: with several points, or with stores to it
+    before or after the loop."""
     return each_kernel(fn, _Registers(fn).kernel)
 
 
@@ -45,12 +49,13 @@ class _Registers:
         nest = thread_nest(loop)
         if nest is None or not nest.points:
             return map_blocks(loop, self.block)
-        # A thread must have a sum for each point, of which nothing but what is at the point is made.
-        is_fit = (nest.before or nest.after) and nest.has_one_element and have_own_elements(nest)
-        conditions = whole_when(nest) if is_fit else None
-        if conditions is None:
+        outer, conditions = around_sums(nest, nest.serial), whole_when(nest)
+        if outer is None or conditions is None or not _is_fit(nest, conditions):
             return loop
-        return split(nest, conditions, self.whole(nest), rolled(_in_thread(loop)), self.names)
+        runs = [] if nest.before or nest.after else runs_when(nest.serial[outer:])
+        if runs is None:
+            return loop
+        return split(nest, conditions, self.whole(nest, outer, runs), rolled(_in_thread(loop)), self.names)
 
     # --- one element
 
@@ -74,7 +79,8 @@ class _Registers:
 
     # --- several points
 
-    def whole(self, nest: ThreadNest) -> tuple[Stmt, ...]:
+    def whole(self, nest: ThreadNest, outer: int, runs: list[Expr]) -> tuple[Stmt, ...]:
+        """The sums of a thread inside of so many outer loops, where `runs` say that they have terms."""
         counters = {side.loop.var: Var(next(self.names)) for side in nest.points}
         extents = tuple(Const(side.trips) for side in nest.points)
         sums = private(nest.store.array, nest.store.value.dtype, extents, self.taken)
@@ -83,9 +89,18 @@ class _Registers:
         def over_points(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
             return rename_bound(over_all(nest.points, counters, body), lambda _: next(self.names))
 
-        updates = around(nest.serial[nest.shared :], over_points(ends.in_register((nest.store,))))
+        updates = around(nest.serial[outer:], over_points(ends.in_register((nest.store,))))
         body = (Alloc(sums), *over_points(ends.begin(())), *updates, *over_points(ends.end(())))
-        return around(nest.serial[: nest.shared], body)
+        return around(nest.serial[:outer], where(runs, *body))
+
+
+def _is_fit(nest: ThreadNest, conditions: Sequence[Expr]) -> bool:
+    """Has a thread a sum for each point, of which nothing but what is at the point is made, and all points in all of
+    the serial loops or none?"""
+    own = Load(nest.store.array, nest.store.index, nest.store.value.dtype)
+    is_sum = bool(nest.before or nest.after) or (bool(nest.serial) and own in walk(nest.store.value))
+    is_fixed = variables(tuple(conditions)).isdisjoint(loop.var for loop in nest.serial)
+    return is_sum and is_fixed and nest.has_one_element and have_own_elements(nest)
 
 
 def _is_made(first: Store, body: tuple[Stmt, ...]) -> bool:

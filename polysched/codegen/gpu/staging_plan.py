@@ -17,7 +17,7 @@ from polysched.codegen.gpu.thread_nest import ThreadNest
 from polysched.codegen.lowered import elements
 from polysched.codegen.memory.tile_nest import Side, moved, side_of
 from polysched.config.heuristics.code import TILE_LOOP
-from polysched.config.heuristics.gpu import READ_OFTEN, WORTH_A_COPY
+from polysched.config.heuristics.gpu import CHUNK_BYTES, READ_OFTEN, WORTH_A_COPY
 from polysched.config.target import LIMITS
 from polysched.ir.effects import is_total, is_total_operation
 from polysched.ir.integers.linear import Linear, forms
@@ -95,13 +95,27 @@ def plan_of(nest: ThreadNest | None, around: Surroundings) -> Plan:
     outer = around_sums(nest, nest.serial)
     if outer is None:
         raise NoCopies("what runs before or after the sum is inside of its loops")
+    return _in_chunks(nest, outer, around)
+
+
+def _in_chunks(nest: ThreadNest, outer: int, around: Surroundings) -> Plan:
+    """With as many loops in a chunk as have copies that leave room for other blocks, or the fewest that have any."""
+    found, reasons = None, list[NoCopies]()
     for split in range(outer, len(nest.serial)):
         inner = nest.serial[split:]
-        chunk = [side_of(loop, [each.var for each in inner]) for loop in inner]
-        if None not in chunk:
-            plan = Plan(nest, nest.serial[:outer], nest.serial[outer:split], tuple(filter(None, chunk)), {})
-            return _with_copies(plan, around)
-    raise NoCopies(f"it has no chunks of constant length, of at most {TILE_LOOP}")
+        chunk = tuple(filter(None, (side_of(loop, [each.var for each in inner]) for loop in inner)))
+        if len(chunk) < len(inner) or (found and found.shared_bytes <= CHUNK_BYTES):
+            continue
+        taken = {*around.taken}
+        plan = Plan(nest, nest.serial[:outer], nest.serial[outer:split], chunk, {})
+        try:
+            found, names = _with_copies(plan, replace(around, taken=taken)), taken
+        except NoCopies as why:
+            reasons.append(why)
+    if found is None:
+        raise reasons[0] if reasons else NoCopies(f"it has no chunks of constant length, of at most {TILE_LOOP}")
+    around.taken.update(names)
+    return found
 
 
 def around_sums(nest: ThreadNest, loops: Sequence[For]) -> int | None:
@@ -215,8 +229,7 @@ def _copies(found: dict[Expr, tuple[Load, Box]], plan: Plan, around: Surrounding
     for members, box in groups:
         load = found[members[0]][0]
         order, padding = _layout(load, box, plan)
-        shape = [box.extents[k] for k in order if box.extents[k] > 1] or [1]
-        shape[-1] += padding if len(shape) > 1 else 0
+        shape = [box.extents[k] + padding.get(k, 0) for k in order if box.extents[k] > 1] or [1]
         name = next(fresh_names(f"{load.array}_", around.taken))
         slots = [buffers] if buffers > 1 else []
         copy = Array(name, members[0].dtype, tuple(map(Const, (*slots, *shape))), "shared")
@@ -248,20 +261,32 @@ def _along(form: Linear, side: Side, plan: Plan) -> int:
     return form.get(side.var, 0)
 
 
-def _layout(load: Load, box: Box, plan: Plan) -> tuple[tuple[int, ...], int]:
-    """The dimension along which a thread has several points goes last, so that they are loaded together; how many
-    elements lie between rows, so that the threads of a warp meet different banks."""
+def _layout(load: Load, box: Box, plan: Plan) -> tuple[tuple[int, ...], dict[int, int]]:
+    """The dimension along which a thread has several points goes last, so that they are loaded together; else the one
+    that threads step along goes before the last. How many elements lie between rows, so that the threads of a warp meet
+    different banks."""
     dims = list(range(len(box.extents)))
     moving = [k for k in dims if box.extents[k] > 1]
-    per_point = [k for k in dims if any(forms(load.index[k], upper=True)[0].get(s.var, 0) for s in plan.nest.points)]
+    place = [forms(part, upper=True)[0] for part in load.index]
+    per_point = [k for k in dims if any(place[k].get(side.var, 0) for side in plan.nest.points)]
     if len(per_point) == 1:
         (last,) = per_point
         order = (*(k for k in dims if k != last), last)
         is_turned = bool(moving) and moving[-1] != last
-        return order, max(4, LIMITS.load // (load.dtype.bits // 8)) if is_turned else 0
-    x = plan.nest.threads[-1]
-    is_across = any(forms(load.index[k], upper=True)[0].get(x.var, 0) for k in moving[:-1])
-    return tuple(dims), 1 - box.extents[moving[-1]] % 2 if is_across else 0
+        return order, {last: max(4, LIMITS.load // (load.dtype.bits // 8))} if is_turned else {}
+    across = [k for k in moving[:-1] if _along(place[k], plan.nest.threads[-1], plan)]
+    if not across:
+        return tuple(dims), {}
+    row, last = across[-1], moving[-1]
+    order = (*(k for k in dims if k < last and k != row), row, *range(last, len(dims)))
+    apart = {last: _up_to_odd(box.extents[last], load.dtype.bits)}
+    return order, apart | ({row: 1 - box.extents[row] % 2} if len(moving) > 2 else {})
+
+
+def _up_to_odd(elements: int, bits: int) -> int:
+    """How many elements more are an odd number of words of the banks; of double words, which half a warp reads."""
+    per_word = max(1, LIMITS.banks // LIMITS.warp * 8 // bits)
+    return (per_word - elements) % (2 * per_word)
 
 
 def bytes_of(copy: Array) -> int:

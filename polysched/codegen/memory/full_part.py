@@ -114,7 +114,7 @@ def _fits_registers(index: tuple[Expr, ...], nest: TileNest) -> bool:
             return False
         if variables:
             (form, *others) = forms(part, upper=True)
-            if others or abs(form.get(Var(variables[0]), 0)) != 1:
+            if others or not form.get(Var(variables[0]), 0):
                 return False
         seen += variables
     return len(seen) == len(set(seen)) and set(seen) <= fixed

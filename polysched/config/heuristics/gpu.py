@@ -74,6 +74,7 @@ COLUMNS = 128  # that a block adds up
 COLUMN = 4  # threads for each of them
 
 # Copies in shared memory and in registers.
+CHUNK_BYTES = 16 << 10  # of copies for several loops at a time: more keep other blocks from a multiprocessor
 READ_OFTEN = 4  # times by a block, from which on an element is copied even where warps read whole sectors
 WORTH_A_COPY = 8  # elements next to each other that several threads read
 UNROLLED_UPDATES = 1024  # in the text of one chunk

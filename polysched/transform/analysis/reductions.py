@@ -24,11 +24,22 @@ from polysched.model.tree.nodes import (
     children,
     is_innermost,
     marks_in,
+    nest_of,
     own_marks,
 )
 from polysched.support import isl
 from polysched.support.remembered import remembered
 from polysched.transform.analysis.roles import Around, statements_of, step, stride
+
+
+def with_serial_inside(tree: Tree) -> Band | None:
+    """The band and those right inside of it as one: a sum may have loops of several. None if a loop of the inner ones
+    is coincident, or another band is in them."""
+    members, child = nest_of(tree)
+    if not isinstance(tree, Band) or any(member.coincident for member in members[len(tree.members) :]):
+        return None
+    band = replace(tree, members=members, child=child)
+    return band if is_innermost(band) else None
 
 
 def sums_for_threads(tree: Tree, dependences: Dependences) -> Iterator[tuple[Band, Member]]:

@@ -50,6 +50,7 @@ from polysched.deps.dependences import Dependences
 from polysched.model.scop import Scop
 from polysched.model.tree.nodes import Band, Filter, InOrder, Leaf, Member, Tree, Vector, is_innermost, mark_of
 from polysched.support import isl
+from polysched.transform.analysis.reductions import with_serial_inside
 from polysched.transform.analysis.roles import Around, Loops, statements_of
 
 
@@ -125,8 +126,8 @@ class _Sums:
 
     def start(self, branch: Filter) -> Fused | None:
         """The branch as a nest of a sum; None if it is none, or has no parallel loop."""
-        band = branch.child
-        if not isinstance(band, Band) or not is_innermost(band):
+        band = with_serial_inside(branch.child)
+        if band is None:
             return None
         coincident = tuple(member for member in band.members if member.coincident)
         serial = [k for k, member in enumerate(band.members) if not member.coincident]
