@@ -36,7 +36,7 @@ from polysched.deps.dependences import Dependences
 from polysched.errors import InputError
 from polysched.frontend.op.op import Op
 from polysched.frontend.python import Nest
-from polysched.ir.contents import without_contents
+from polysched.ir.defaults import without_contents
 from polysched.ir.nodes import Function
 from polysched.ir.verify import verify
 from polysched.model.tree.nodes import Parallel, Prefetch, Tree, Vector, marks_in

@@ -8,15 +8,11 @@ serves all weights of a shape.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from polysched.ir.dtypes import DType
-
-if TYPE_CHECKING:
-    from polysched.ir.nodes import Function  # which imports this module
 
 
 @dataclass(frozen=True)
@@ -39,14 +35,3 @@ class Contents:
 def contents_of(array: np.ndarray, dtype: DType) -> Contents:
     """What the array holds now, in this dtype."""
     return Contents(dtype, array.shape, np.asarray(array, dtype.numpy).tobytes())
-
-
-def default_arguments(fn: Function) -> dict[str, Any]:
-    """What a call gets for the parameters that it leaves out."""
-    return {name: value.array if isinstance(value, Contents) else value for name, value in fn.defaults}
-
-
-def without_contents(fn: Function) -> Function:
-    """The function whose array parameters have no defaults."""
-    kept = tuple((name, value) for name, value in fn.defaults if not isinstance(value, Contents))
-    return fn if len(kept) == len(fn.defaults) else replace(fn, defaults=kept)

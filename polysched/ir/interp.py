@@ -21,7 +21,7 @@ import numpy as np
 from polysched.errors import LaunchError
 from polysched.ir import nodes as ir
 from polysched.ir.arithmetic import Value, binary, call, cast, fit, unary
-from polysched.ir.contents import default_arguments
+from polysched.ir.defaults import default_arguments
 from polysched.ir.node import walk
 from polysched.support import clock
 

@@ -34,7 +34,7 @@ from polysched.explain.mapped import as_it_runs
 from polysched.explain.text import explain
 from polysched.instructions.instruction import Instruction
 from polysched.instructions.mma import INSTRUCTIONS
-from polysched.ir.contents import without_contents
+from polysched.ir.defaults import without_contents
 from polysched.ir.dtypes import i64
 from polysched.ir.node import walk
 from polysched.ir.nodes import LARGEST_SIZE, PARALLEL, Call, Function, Store, Var

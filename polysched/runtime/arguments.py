@@ -25,7 +25,7 @@ import numpy as np
 
 from polysched.codegen.emit.source import parameters
 from polysched.errors import LaunchError
-from polysched.ir.contents import default_arguments
+from polysched.ir.defaults import default_arguments
 from polysched.ir.dtypes import DType
 from polysched.ir.integers.intervals import whole
 from polysched.ir.interp import evaluate

@@ -11,7 +11,7 @@ from typing import Any
 
 from polysched.errors import LaunchError
 from polysched.ir.arithmetic import UNBOUNDED
-from polysched.ir.contents import default_arguments
+from polysched.ir.defaults import default_arguments
 from polysched.ir.integers.polynomial import Polynomial
 from polysched.ir.interp import evaluate
 from polysched.ir.node import variables

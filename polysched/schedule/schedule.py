@@ -24,7 +24,7 @@ from polysched.errors import BudgetExceeded, InputError
 from polysched.explain.text import explain
 from polysched.frontend.op.op import Op
 from polysched.frontend.python import Nest
-from polysched.ir.contents import without_contents
+from polysched.ir.defaults import without_contents
 from polysched.ir.nodes import Function
 from polysched.model.scop import Scop
 from polysched.model.tree.form import require_form
