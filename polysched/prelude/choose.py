@@ -66,21 +66,13 @@ def _readable(nest: Edited) -> Edited:
     nest = optional("integer indices", _edited, nest, _always("integer_indices"))
     nest = optional("structure", _edited, nest, _always("structure"))
     nest = optional("in place", _edited, nest, _always("in_place"))
-    return step("expand", _expanded, nest)
+    return step("expand", _edited, nest, _expansions)
 
 
-def _expanded(nest: Edited) -> Edited:
-    return _edited(_edited(nest, _by_all_loops), _by_outer_loops)
-
-
-def _by_all_loops(function: Function) -> Sequence[NestEdit]:
-    names = temporaries_to_expand(function).get("", ())
-    return [NestEdit("expand", names)] if names else []
-
-
-def _by_outer_loops(function: Function) -> Sequence[NestEdit]:
-    by_loop = temporaries_to_expand(function).items()
-    return [NestEdit.of("expand", *names, at=loop) for loop, names in by_loop]
+def _expansions(function: Function) -> Sequence[NestEdit]:
+    """By all loops around first, then by those up to one."""
+    by_loop = sorted(temporaries_to_expand(function).items(), key=lambda found: found[0] != "")
+    return [NestEdit("expand", names, (("at", loop),) if loop else ()) for loop, names in by_loop]
 
 
 def _edited(nest: Edited, choose: Callable[..., Sequence[NestEdit]], *args: Any, **how: Any) -> Edited:
