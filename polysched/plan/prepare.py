@@ -8,7 +8,7 @@ from polysched.config.options import Options
 from polysched.deps.dataflow import dependences
 from polysched.deps.dead import without_dead
 from polysched.deps.dependences import Dependences
-from polysched.errors import InputError
+from polysched.errors import BudgetExceeded, InputError
 from polysched.frontend.op.op import Op
 from polysched.frontend.python import Nest
 from polysched.ir.nodes import Function
@@ -18,7 +18,8 @@ from polysched.model.scop import Scop
 from polysched.prelude.choose import readable
 from polysched.prelude.edit import NestEdit
 from polysched.prelude.edits import applied
-from polysched.support.trace import optional, step
+from polysched.support import isl
+from polysched.support.trace import left_out, optional, step
 
 
 def function_of(nest: Nest | Op | Function) -> Function:
@@ -68,9 +69,17 @@ def require_exact(edits: Sequence[NestEdit], options: Options) -> None:
 
 
 def living(scop: Scop, deps: Dependences, options: Options) -> tuple[Scop, Dependences]:
-    """The same without the instances that store in vain, unless which those are would be a guess."""
+    """The same without the instances that store in vain, unless which those are would be a guess, or what depends on
+    the others is not found in time."""
     left = scop if deps.guesses else optional("dead instances", without_dead, scop, deps)
-    return (scop, deps) if left is scop else (left, _ordered(left, options))
+    if left is scop:
+        return scop, deps
+    try:
+        with isl.within(options.dependence_seconds):
+            return left, _ordered(left, options)
+    except BudgetExceeded as error:
+        left_out("dead instances", error, scop)
+        return scop, deps
 
 
 def _ordered(scop: Scop, options: Options) -> Dependences:
