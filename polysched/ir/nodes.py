@@ -99,7 +99,7 @@ class Const(Expr):
         return self.dtype == other.dtype and repr(self.value) == repr(other.value)
 
     def __hash__(self) -> int:
-        return hash((repr(self.value), self.dtype))
+        return hash((self.value if type(self.value) is int else repr(self.value), self.dtype))
 
 
 @_hashed_once

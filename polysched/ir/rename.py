@@ -9,14 +9,21 @@ from typing import Any, TypeVar
 
 from polysched.ir.node import rewrite, statements, walk
 from polysched.ir.nodes import Alloc, Call, For, Function, Let, Load, Stmt, Store, Var
+from polysched.support.remembered import remembered
 
 N = TypeVar("N")
 
 
 def used_names(fn: Function) -> set[str]:
     """Every name that something in `fn` has."""
+    return set(_used_names(fn))
+
+
+@remembered  # most passes ask, and change nothing
+def _used_names(fn: Function) -> frozenset[str]:
     parameters = {fn.name, *fn.params, *fn.sizes, *(s.name for s in fn.scalars), *(a.name for a in fn.arrays)}
-    return parameters | set(bound_names(fn.body)) | {node.fn for node in walk(fn.body) if isinstance(node, Call)}
+    called = {node.fn for node in walk(fn.body) if isinstance(node, Call)}
+    return frozenset(parameters.union(bound_names(fn.body), called))
 
 
 def bound_names(body: tuple[Stmt, ...]) -> Iterator[str]:

@@ -118,6 +118,8 @@ class _Simplifier:
 
     def never_runs(self, loop: For, facts: Facts) -> bool:
         low, high = (loop.lo, loop.hi) if loop.step > 0 else (loop.hi, loop.lo)
+        if isinstance(low, Const) and isinstance(high, Const):
+            return high.value <= low.value
         return facts.is_at_most(high, low) and is_total(low, facts) and is_total(high, facts)
 
     # --- expressions

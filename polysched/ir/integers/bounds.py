@@ -68,7 +68,7 @@ class Bounds:
     polynomials: dict[Expr, Polynomial] = field(default_factory=dict)
     counts: set[str] = field(default_factory=set)  # quotients that their ends, which do not round, leave below zero
     uppers: dict[Polynomial, list[Polynomial]] = field(default_factory=dict)
-    steps: int = 10_000  # of replacing a variable, until it gives up
+    steps: int = 6_000  # of replacing a variable, until it gives up
 
     # --- expressions as polynomials
 
