@@ -231,6 +231,17 @@ def test_a_region_that_is_refused_leaves_the_others(c_file, capsys):
         assert re.findall(r"^(\w+)\nin the source", captured.out, re.MULTILINE) == names
 
 
+def test_a_page_and_the_stages_of_a_file_leave_out_the_region_that_is_refused(c_file, tmp_path, capsys):
+    c_file.write_text(f"{BROKEN}{C_FILE}")
+    page = tmp_path / "report.html"
+    for command in (["show", "nest"], ["show", "tree"], ["report", "-o", str(page)]):
+        assert main([*command, str(c_file), "-DFACTOR=2"]) == 2
+        captured = capsys.readouterr()
+        assert captured.err.startswith(f"{c_file}:4:9: a while loop cannot be in a region\n")
+        assert "scan" in captured.out and "twice" in captured.out and "broken" not in captured.out
+    assert "twice" in page.read_text()
+
+
 BROKEN = """\
 void broken(int n, double a[n])
 {

@@ -29,7 +29,7 @@ def run(given: argparse.Namespace) -> int:
     line = int(last) if last.isdigit() else None
     given.place = given.place if line is None else path
     attempts = Attempts()
-    nests = [function_of(nest) for nest in nests_of(given, all_of_python=True, line=line, attempts=attempts)]
+    nests = [function_of(nest) for nest in nests_of(given, attempts, all_of_python=True, line=line)]
     if line is not None:
         nests = [nest for nest in nests if line in _lines_of(nest)]
         if not nests and not attempts.status:

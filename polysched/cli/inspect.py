@@ -7,6 +7,7 @@ import shlex
 from dataclasses import replace
 from pathlib import Path
 
+from polysched.cli.attempts import Attempts
 from polysched.cli.knobs import Commands, knobs, options_of, sizes_in
 from polysched.cli.places import nests_of, own_sizes
 from polysched.config.target import TARGETS
@@ -31,7 +32,7 @@ def add(commands: Commands) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    """The figures of a CUDA file, or of what the nests at a place are compiled to."""
+    """The figures of a CUDA file, or of what the nests at a place are compiled to; 2 if one of these is refused."""
     if not TARGETS[given.target].has_sass:
         raise InputError(f"inspect reads CUDA, not {TARGETS[given.target].language}", hint="leave --target out")
     if given.threads is not None and given.threads < 1:
@@ -41,17 +42,21 @@ def run(given: argparse.Namespace) -> int:
             raise InputError("--sizes is for nests, whose launches are known", hint="give FILE.c or FILE.py:NEST")
         _print_report(_inspect_cuda(given), given.kernel)
         return 0
-    nests = nests_of(given)
-    sizes = own_sizes(nests, given)
-    compiled = [optimize(nest, "cuda", options=options_of(given)) for nest in nests]
+    attempts = Attempts()
+    nests = nests_of(given, attempts)
     flags = None if given.flags is None else tuple(given.flags)
-    reports = [done.inspect(arch=given.arch, flags=flags) for done in compiled]
-    _print_report(replace(reports[0], kernels=tuple(kernel for one in reports for kernel in one.kernels)), given.kernel)
-    for done, report, own in zip(compiled, reports, sizes, strict=True):
-        if given.sizes:
-            found = done.count_instructions(report, **own)
-            print(*(str(one) for name, one in found.items() if given.kernel in (None, name)), sep="\n")
-    return 0
+    found = []
+    for nest, own in zip(nests, own_sizes(nests, given), strict=True):
+        with attempts:
+            done = optimize(nest, "cuda", options=options_of(given))
+            found.append((done, done.inspect(arch=given.arch, flags=flags), own))
+    if found:
+        kernels = tuple(kernel for _, report, _ in found for kernel in report.kernels)
+        _print_report(replace(found[0][1], kernels=kernels), given.kernel)
+    for done, report, own in found if given.sizes else ():
+        counted = done.count_instructions(report, **own)
+        print(*(str(one) for name, one in counted.items() if given.kernel in (None, name)), sep="\n")
+    return attempts.status
 
 
 def _print_report(report: Report, kernel: str | None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import runpy
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from itertools import chain
 from pathlib import Path
 
@@ -17,15 +17,13 @@ from polysched.ir.nodes import Function
 from polysched.plan.prepare import function_of
 from polysched.support.entry import entry
 
-_STOP: AbstractContextManager[object] = nullcontext()  # at the first region that is refused
-
 
 def nests_of(
     given: argparse.Namespace,
+    attempts: AbstractContextManager[object],
     *,
     all_of_python: bool = False,
     line: int | None = None,
-    attempts: AbstractContextManager[object] = _STOP,
 ) -> Sequence[Nest | Op | Function]:
     """The nests at the place FILE.c, FILE.c:FUNCTION or FILE.py:NEST, and FILE.py if asked for.
 

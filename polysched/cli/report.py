@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from polysched.cli.attempts import Attempts
 from polysched.cli.knobs import Commands, knobs, options_of
 from polysched.cli.places import nests_of
 from polysched.cli.report_page.page import page, require_report_or_none
@@ -20,10 +21,14 @@ def add(commands: Commands) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    """One page about the nests at a place."""
+    """One page about the nests at a place that are not refused; 2 if one is."""
     target = Path(given.out)
     require_report_or_none(target)
-    nests = [optimize(nest, given.target, options=options_of(given)) for nest in nests_of(given)]
-    write(target, page(given.place, nests).encode())
-    print(f"{target}: {', '.join(done.nest.name for done in nests)}")
-    return 0
+    attempts, nests = Attempts(), []
+    for nest in nests_of(given, attempts):
+        with attempts:
+            nests.append(optimize(nest, given.target, options=options_of(given)))
+    if nests:
+        write(target, page(given.place, nests).encode())
+        print(f"{target}: {', '.join(done.nest.name for done in nests)}")
+    return attempts.status

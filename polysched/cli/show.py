@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
+from polysched.cli.attempts import Attempts
 from polysched.cli.knobs import Commands, in_flags, knobs, options_of, sizes_in
 from polysched.cli.places import nests_of, own_sizes
 from polysched.codegen.expression_report import annotated
@@ -37,23 +38,28 @@ def add(commands: Commands) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    """One stage of the nests at FILE.c, FILE.c:FUNCTION or FILE.py:NEST, one after the other."""
+    """One stage of the nests at FILE.c, FILE.c:FUNCTION or FILE.py:NEST, one after the other; 2 if one is refused."""
     if given.what != "expr" and (given.sizes or _parts_of_expr(given)):
         raise InputError("--before, --after, --report and --sizes are for show expr", hint="leave them out")
-    nests = nests_of(given)
+    attempts = Attempts()
+    nests = nests_of(given, attempts)
     for k, (nest, sizes) in enumerate(zip(nests, own_sizes(nests, given), strict=True)):
-        if len(nests) > 1:
-            print(f"{'' if k == 0 else chr(10)}{function_of(nest).name}:")
-        if given.what in _BEFORE:
-            print(_stage_before(nest, given.what))
-            continue
-        if given.what in ("script", "decisions"):
-            schedule = Schedule.auto(nest, given.target, options=options_of(given))
-            print(schedule.script if given.what == "script" else _decisions(schedule))
-            continue
-        done = optimize(nest, given.target, options=options_of(given))
-        print(_STAGES[given.what](done) if given.what in _STAGES else _expressions(done, given, sizes))
-    return 0
+        with attempts:
+            stage = _stage(nest, given, sizes)
+            if len(nests) > 1:
+                print(f"{'' if k == 0 else chr(10)}{function_of(nest).name}:")
+            print(stage)
+    return attempts.status
+
+
+def _stage(nest: Nest | Op | Function, given: argparse.Namespace, sizes: dict[str, int]) -> object:
+    if given.what in _BEFORE:
+        return _stage_before(nest, given.what)
+    if given.what in ("script", "decisions"):
+        schedule = Schedule.auto(nest, given.target, options=options_of(given))
+        return schedule.script if given.what == "script" else _decisions(schedule)
+    done = optimize(nest, given.target, options=options_of(given))
+    return _STAGES[given.what](done) if given.what in _STAGES else _expressions(done, given, sizes)
 
 
 _BEFORE = ("ssa", "tensor", "nest")

@@ -50,7 +50,7 @@ def run(given: argparse.Namespace) -> int:
         names = "--arg, --kernel, --grid, --block and --dynamic-shared"
         raise InputError(f"{names} are for CUDA files", hint="of nests, --sizes can be given")
     status, attempts = 0, Attempts()
-    nests = nests_of(given, attempts=attempts)
+    nests = nests_of(given, attempts)
     for nest, sizes in zip(nests, own_sizes(nests, given), strict=True):
         with attempts:
             done = optimize(nest, given.target, options=options_of(given))
