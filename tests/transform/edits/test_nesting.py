@@ -34,7 +34,7 @@ def test_other_statements_go_before_the_loops():
     error = refused(lambda: Schedule(gemm).reorder("i", "k", "j"))
     assert str(error) == (
         "a sequence of S0 and S1 is between the loops 'j' and 'k'\n"
-        "hint: distribute(\"i\") first, where 'i' is 'i_2' and 'j' is 'j_2'"
+        "hint: distribute(\"i\") first, then write 'i_2' for 'i' and 'j_2' for 'j'"
     )
     done = Schedule(gemm).distribute("i").reorder("i_2", "k", "j_2")
     assert done.loops == ("i", "j", "i_2", "k", "j_2")
@@ -59,7 +59,7 @@ def test_as_often_as_there_are_sequences():
 
 def test_patterns_are_for_loops_here_too():
     error = refused(lambda: Schedule(jacobi_1d()).wavefront("t", "S1.i"))
-    assert error.hint == "fuse(\"i\", \"i_2\").skew(\"i\", by=\"t\", factor=2) first, where 'i_2' is 'i'"
+    assert error.hint == "fuse(\"i\", \"i_2\").skew(\"i\", by=\"t\", factor=2) first, then write 'i' for 'i_2'"
 
 
 @pytest.mark.parametrize(

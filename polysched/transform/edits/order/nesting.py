@@ -47,8 +47,8 @@ def _alternatives(
             if after is not None and (there := _names_after(draft, after, names)):
                 yield from _alternatives(after, (*steps, step), asked, there, then)
         return
-    others = [f"'{one}' is '{name}'" for one, name in zip(asked, names, strict=True) if one != name]
-    renamed = f", where {' and '.join(others)}" if others else ""
+    others = [f"'{name}' for '{one}'" for one, name in zip(asked, names, strict=True) if one != name]
+    renamed = f", then write {' and '.join(others)}" if others else ""
     yield f"{text_of(steps)} first{renamed}", partial(then, draft, names)
     for more, edit in skewings(draft, [place.name for place in places], lambda skewed: then(skewed, names)):
         yield f"{text_of(steps)}.{more}{renamed}", edit
