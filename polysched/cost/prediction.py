@@ -1,6 +1,6 @@
 """The time that a kernel takes, predicted from its loops at given sizes.
 
-    predict(kernel, {"n": 1000}, machine, threads=2)     35.1 ms (arithmetic 34.2 ms, memory 5.1 ms, ...)
+    predict(kernel, {"n": 1000}, machine, threads=2)     35.1 ms at n = 1000 on 2 threads (arithmetic 34.2 ms, ...)
 
 On the 30 kernels of PolyBench, source and ours, half of the predictions are within a factor of 1.3 of what was
 measured, and three quarters within 1.5: benchmarks/RESULTS.md. What takes longest hides most of the others.
@@ -9,7 +9,7 @@ measured, and three quarters within 1.5: benchmarks/RESULTS.md. What takes longe
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 from polysched.config.heuristics.cost import CORES_OF_MEMORY, SHARE_OF_L3, SHOWN, START
 from polysched.config.machine import Machine
@@ -28,13 +28,13 @@ class Prediction:
     third_cache: float
     memory: float
     threads: float  # to start them
+    where: str = ""  # sizes and threads, as in n = 1000 on 2 threads
 
     def __str__(self) -> str:
-        names = {"second_cache": "second cache", "third_cache": "third cache"}
-        parts = {names.get(each.name, each.name): getattr(self, each.name) for each in fields(self)}
+        parts = {name.replace("_", " "): getattr(self, name) for name in _PARTS}
         longest = sorted(((part, name) for name, part in parts.items() if part), reverse=True)
         alone = ", ".join(f"{name} {duration(part)}" for part, name in longest)
-        return f"{duration(self.seconds)} ({alone or 'nothing to do'})"
+        return f"{duration(self.seconds)}{self.where and ' '}{self.where} ({alone or 'nothing to do'})"
 
     __repr__ = __str__
 
@@ -42,6 +42,9 @@ class Prediction:
     def seconds(self) -> float:
         parts = (self.arithmetic, self.second_cache, self.third_cache, self.memory)
         return max(parts) + SHOWN * (sum(parts) - max(parts)) + self.threads
+
+
+_PARTS = ("arithmetic", "second_cache", "third_cache", "memory", "threads")
 
 
 def predict(kernel: Function, sizes: Mapping[str, int], machine: Machine, threads: int = 1) -> Prediction:
@@ -56,7 +59,13 @@ def predict(kernel: Function, sizes: Mapping[str, int], machine: Machine, thread
         third_cache=bytes_into(machine.l2, loops) / machine.l3_rate / at_a_time * 1e-9,
         memory=from_memory / machine.memory_rate / min(at_a_time, CORES_OF_MEMORY) * 1e-9,
         threads=sum(loop.starts for loop in loops.nested()) * START if threads > 1 else 0.0,
+        where=f"{at(sizes)}on {'one thread' if threads == 1 else f'{threads} threads'}",
     )
+
+
+def at(sizes: Mapping[str, int]) -> str:
+    """As in "at n = 1000, m = 5 "; nothing of none."""
+    return f"at {', '.join(f'{name} = {size}' for name, size in sizes.items())} " if sizes else ""
 
 
 def duration(seconds: float) -> str:

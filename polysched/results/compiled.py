@@ -483,9 +483,8 @@ class Compiled:
         sizes = typical_sizes(self.nest, self.valid_sizes, machine, given)
         if sizes is None or len(times := candidates(self.plan, self.options, sizes, machine)) < 2:
             return []
-        at = f" at {', '.join(f'{name} = {size}' for name, size in sizes.items())}" if sizes else ""
-        threads = f"on {machine.cores} threads" if self.options.parallel and machine.cores > 1 else "on one thread"
-        return [f"predicted{at} {threads}: {', '.join(f'{name} {duration(t.seconds)}' for name, t in times.items())}"]
+        where = next(iter(times.values())).where
+        return [f"predicted {where}: {', '.join(f'{name} {duration(t.seconds)}' for name, t in times.items())}"]
 
     def counts(self, sizes: Mapping[str, int] | None = None, *, line: int | None = None) -> Counts:
         """What each loop nest of the source does: operations, bytes, footprints, reuse; polynomials in those sizes that

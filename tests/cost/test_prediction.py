@@ -70,7 +70,7 @@ def test_a_prediction():
     done = ps.optimize(gemm, options=ps.Options(machine=MACHINE))
     one, two = done.predict(threads=1, n=1024), done.predict(n=1024)
     assert 1.8 < one.seconds / two.seconds < 2.2
-    assert str(one).startswith(f"{duration(one.seconds)} (arithmetic ")
+    assert str(one).startswith(f"{duration(one.seconds)} at n = 1024 on one thread (arithmetic ")
     assert one.arithmetic > one.memory
     assert one.seconds < predict(gemm.function, {"n": 1024}, MACHINE).seconds / 4
 
