@@ -177,6 +177,7 @@ class Schedule:
     vectorize = method(edits.vectorize)
     parallel = method(edits.parallel)
     collapse = method(edits.collapse)
+    serial = method(edits.serial)
     prefetch = method(edits.prefetch)
     bind = method(edits.bind)
     product = method(edits.product)
@@ -290,11 +291,7 @@ class Schedule:
         assert written
         value = value.item() if isinstance(value, np.generic) else value
         with isl.within(written.given.options.compile_seconds):
-            decided = schedule_of(self.nest, written.again({key: value}))
-        if marks_in(self.draft.nested) and not marks_in(decided.draft.nested):
-            message = f"with {key} = {value!r}, nothing is left that runs in parallel, and optimize() would map it anew"
-            raise InputError(message, hint="for code without threads and SIMD, Options(parallel=False, vector=False)")
-        return decided
+            return schedule_of(self.nest, written.again({key: value}))
 
     def without(self, key: str) -> Schedule:
         """The script without what one of its `decisions` leads to: the answer is False, 0 or ""."""

@@ -84,6 +84,7 @@ def cpu(script: Script, order: Order = "free") -> None:
         script.phase("sums", sums)
         if options.vector:
             script.phase("join lanes", join_lanes, partial(_to_join, script))
+    script.phase("serial", Script.keep)
 
 
 def products(script: Script) -> None:

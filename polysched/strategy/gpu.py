@@ -38,6 +38,7 @@ def gpu(script: Script) -> None:
         script.phase("rows", rows_on_blocks)
     parts = script.phase("fuse sums", fuse_sums) or [] if script.options.fusion != "none" else []
     script.phase("map to gpu", _on_grids, parts, meets=False)
+    script.phase("serial", Script.keep, meets=False)
 
 
 def _on_grids(script: Script, parts: list[set[str]]) -> None:

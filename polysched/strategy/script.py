@@ -15,7 +15,7 @@ from polysched.deps.legality import require_legal
 from polysched.errors import IllegalSchedule, InputError, PolyschedError
 from polysched.model.loop_names import free
 from polysched.model.scop import Scop
-from polysched.model.tree.nodes import Band, Member, Product, Tree, mark_of
+from polysched.model.tree.nodes import Band, Member, Product, Tree, mark_of, marks_in
 from polysched.solve.constraints.honoured import unmet
 from polysched.strategy.decision import Decision, Value, sizes_around
 from polysched.support.trace import left_out, timed, verifies_each
@@ -138,6 +138,12 @@ class Script:
         """Nested loops in this order, if they are in another one."""
         if self.in_order(names) != [*names]:
             self.do("reorder", *names)
+
+    def keep(self) -> None:
+        """Where nothing runs in parallel, a mark that says so: without any, the script would be mapped once more."""
+        outermost = [each.name for each in loops(self.draft.nested) if not each.around]
+        for name in outermost if not marks_in(self.draft.nested) else ():
+            self.do("serial", name)
 
     def block(self, name: str, size: int, letter: str) -> str:
         """The loop in blocks of so many iterations; the name of that over the blocks."""

@@ -143,10 +143,12 @@ def test_answers_that_are_none_are_refused():
         ps.Schedule(KERNELS["gemm"].nest).tile("i", sizes=(8,)).decide("tile.k", 8)
 
 
-def test_a_script_is_not_left_without_marks_for_it_would_be_mapped_anew():
-    schedule = ps.Schedule.auto(KERNELS["seidel-2d"].nest, options=OPTIONS)
-    with pytest.raises(ps.InputError, match=r"with wavefront.t_o = False, nothing is left that runs in parallel"):
-        schedule.without("wavefront.t_o")
+def test_a_script_without_parallel_loops_says_so_that_it_is_not_mapped_anew():
+    nest = KERNELS["seidel-2d"].nest
+    schedule = ps.Schedule.auto(nest, options=OPTIONS).without("wavefront.t_o")
+    assert [str(edit) for edit in schedule.history.edits[1:]] == ['.serial("t_o")']
+    assert "omp" not in ps.optimize(nest, schedule=schedule).source.text
+    assert schedule.decide("wavefront.t_o", True).history.edits[-1].name == "parallel"
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from polysched.transform.edits.order.wavefront import wavefront as wavefront
 from polysched.transform.edits.run.bind import bind as bind
 from polysched.transform.edits.run.parallel import collapse as collapse
 from polysched.transform.edits.run.parallel import parallel as parallel
+from polysched.transform.edits.run.parallel import serial as serial
 from polysched.transform.edits.run.parallel import vectorize as vectorize
 from polysched.transform.edits.run.prefetch import prefetch as prefetch
 from polysched.transform.edits.run.product import product as product

@@ -18,6 +18,7 @@ from polysched.model.tree.nodes import (
     Band,
     LoopMark,
     Parallel,
+    Serial,
     Tree,
     Unroll,
     Vector,
@@ -66,6 +67,18 @@ def collapse(draft: Draft, *loops: str) -> Draft:
     for name in loops:
         draft = parallel(draft, name)
     return draft
+
+
+@edit("run", "i -> i")
+def serial(draft: Draft, name: str) -> Draft:
+    """The loop with one iteration after the other, as loops run without a mark.
+
+    It is always legal. A schedule with a mark runs as it says; one without is mapped by the default strategy, too. So
+    this keeps a schedule as it is in which nothing is to run in parallel.
+
+        for i: S            ->    for i: S                           serial("i")
+    """
+    return marked(draft, name, Serial(), f"serial({name})")
 
 
 def marked(draft: Draft, name: str, mark: LoopMark, what: str, alternatives: Iterable[Alternative] = ()) -> Draft:
