@@ -30,7 +30,7 @@ def along(points: P, k: int) -> P:
 
 def largest(subscripts: isl.Set) -> isl.Val:
     """The largest of { [x] } for any sizes; infinite if there is none."""
-    return subscripts.project_out(isl.dim_type.param, 0, subscripts.dim(isl.dim_type.param)).dim_max_val(0)
+    return subscripts.project_out_all_params().dim_max_val(0)
 
 
 def extent(subscripts: isl.Set, context: isl.Set) -> Expr:

@@ -41,6 +41,7 @@ from polysched.ir.nodes import LARGEST_SIZE, PARALLEL, Call, Function, Store, Va
 from polysched.ir.text import head
 from polysched.model.scop import Scop
 from polysched.model.tree.nodes import Tree
+from polysched.model.witness import in_words
 from polysched.plan.candidates import candidates
 from polysched.plan.mapped import AS_FAST_IN_ORDER, FOR_THREADS, IN_SOURCE_ORDER
 from polysched.plan.plan import Plan
@@ -483,7 +484,7 @@ class Compiled:
         sizes = typical_sizes(self.nest, self.valid_sizes, machine, given)
         if sizes is None or len(times := candidates(self.plan, self.options, sizes, machine)) < 2:
             return []
-        at = f" at {', '.join(f'{name} = {size}' for name, size in sizes.items())}" if sizes else ""
+        at = f" at {in_words(sizes)}" if sizes else ""
         threads = f"on {machine.cores} threads" if self.options.parallel and machine.cores > 1 else "on one thread"
         return [f"predicted{at} {threads}: {', '.join(f'{name} {duration(t.seconds)}' for name, t in times.items())}"]
 

@@ -261,4 +261,4 @@ def _grows(values: isl.Set) -> bool:
     last = values.dim(isl.dim_type.set) - 1
     around = isl.Map.identity(values.get_space().map_from_set()).project_out(isl.dim_type.out, last, 1)
     lengths = around.apply_range(around.reverse()).intersect_domain(values).intersect_range(values).deltas()
-    return not lengths.project_out(isl.dim_type.param, 0, lengths.dim(isl.dim_type.param)).is_bounded()
+    return not lengths.project_out_all_params().is_bounded()
