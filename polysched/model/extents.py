@@ -65,7 +65,7 @@ def sizes_that_run(scop: Scop, array: str) -> isl.Set:
 
     Others do not count where memory is judged: with m = 0, no a[i, k] with k < m says what n may be.
     """
-    users = [s for s in scop.statements if any(access.array == array for access in (*s.reads, *s.writes))]
+    users = [s for s in scop.statements if any(access.array == array for access in s.accesses)]
     return reduce(isl.Set.intersect, (s.domain.params() for s in users), scop.valid_sizes)
 
 

@@ -88,7 +88,7 @@ def _accesses(scop: Scop) -> dict[str, list[tuple[str, Access]]]:
     """By array."""
     found = defaultdict[str, list[tuple[str, Access]]](list)
     for statement in scop.statements:
-        for access in (*statement.reads, *statement.writes):
+        for access in statement.accesses:
             found[access.array].append((statement.name, access))
     return found
 

@@ -213,7 +213,7 @@ def set_scope(draft: Draft, array: str, scope: Scope) -> Draft:
 
 def _at_a_loop(draft: Draft, array: str, scope: str) -> Iterator[Alternative]:
     """One for each iteration of a loop around all that uses the array, outermost first."""
-    users = {s.name for s in draft.scop.statements if any(a.array == array for a in (*s.reads, *s.writes))}
+    users = {s.name for s in draft.scop.statements if any(a.array == array for a in s.accesses)}
     for place in loops(draft.nested):
         if users <= set(place.statements):
             own = {} if SCOPES[scope] == "private" else {"scope": scope}

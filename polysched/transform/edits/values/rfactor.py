@@ -84,7 +84,7 @@ def _update(draft: Draft, place: Loop, target: str, what: str) -> Statement:
     (write,) = update.writes
     if not write.must or not write.relation.is_single_valued():
         raise InputError(f"{update.name} may update any element of '{write.array}'")
-    if not isl.UnionSet.from_set(update.domain).is_subset(place.instances):
+    if not update.instances.is_subset(place.instances):
         raise InputError(f"{update.name} runs outside of loop '{place.name}' too")
     own = write.relation.intersect_domain(update.domain)
     reads = [read for read in update.reads if read.array == write.array]

@@ -130,7 +130,7 @@ class Use:
         inside = self.arrivals.domain()
         for statement in self.scop.statements:
             own = isl.UnionSet.from_set(statement.domain.intersect_params(self.scop.context))
-            uses = any(access.array == self.array.name for access in (*statement.reads, *statement.writes))
+            uses = any(access.array == self.array.name for access in statement.accesses)
             if uses and not own.is_disjoint(inside) and not own.is_subset(inside):
                 message = f"instances of {statement.name} outside of {self.where} use '{self.array.name}', too"
                 raise InputError(message, hint="do this before the loop is taken apart, as by peel or split_set")
@@ -209,7 +209,7 @@ class Use:
         ]
         inside = tuple(self._on(small, statement, stores=stores) for statement in self.scop.statements)
         statements = (*inside, *(copy.statement for copy in copies))
-        used = {each.array for s in statements for each in (*s.reads, *s.writes)}
+        used = {each.array for s in statements for each in s.accesses}
         used |= {array.name for array in self.scop.function.arrays}
         arrays = tuple(array for array in (*self.scop.arrays, small.array) if array.name in used)
         edited = replace(self.scop, statements=statements, arrays=arrays)
@@ -217,7 +217,7 @@ class Use:
         return require_same_values(self.draft, edited, tree, self.scop.domain.identity(), self.what)
 
     def _on(self, small: Small, statement: Statement, *, stores: bool) -> Statement:
-        inside = self.arrivals.intersect_domain(isl.UnionSet.from_set(statement.domain))
+        inside = self.arrivals.intersect_domain(statement.instances)
         if inside.is_empty():
             return statement
         arrival = isl.Map.from_union_map(inside)
