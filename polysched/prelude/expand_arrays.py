@@ -141,10 +141,7 @@ class _Expansion:
 
     def together(self, relation: isl.Map, count: int) -> isl.Map:
         """{ S[i, ...] -> T[i', ...] : i = i' } for the first `count` iterators."""
-        same = isl.Map.universe(relation.get_space())
-        for k in range(count):
-            same = same.equate(isl.dim_type.in_, k, isl.dim_type.out, k)
-        return same
+        return isl.agreeing(isl.Map.universe(relation.get_space()), count)
 
     @cached_property
     def filled(self) -> isl.Map:

@@ -133,9 +133,7 @@ def _first_needed(needed: isl.Map, kept: int) -> isl.Map:
     depth = needed.dim(isl.dim_type.in_)
     if kept == depth:
         return needed
-    earlier = isl.Map.lex_gt(needed.domain().get_space())
-    for k in range(kept):
-        earlier = earlier.equate(isl.dim_type.in_, k, isl.dim_type.out, k)
+    earlier = isl.agreeing(isl.Map.lex_gt(needed.domain().get_space()), kept)
     return needed.subtract(earlier.apply_range(needed)).coalesce()
 
 
