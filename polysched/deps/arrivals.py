@@ -39,7 +39,7 @@ def _apart(statement: Statement, arrivals: dict[str, isl.UnionMap]) -> Statement
         if access.array not in arrivals:
             return access
         relation = access.relation.intersect_domain(statement.domain)
-        of_statement = arrivals[access.array].intersect_domain(isl.UnionSet.from_set(statement.domain))
+        of_statement = arrivals[access.array].intersect_domain(statement.instances)
         arrival = reduce(isl.Map.union, isl.maps_of(of_statement), _none(relation, of_statement))
         if not relation.domain().is_subset(arrival.domain()):
             raise IllegalSchedule(f"{statement.name} uses '{access.array}' outside of the loop that it belongs to")

@@ -121,7 +121,7 @@ def distances_of(members: Sequence[Member], pairs: isl.UnionMap) -> Distances:
     if apart.is_empty():
         return Distances(isl.Set(f"{{ [{_names(len(members))}] : false }}"))
     vectors = isl.Set.from_union_set(apart)
-    return Distances(vectors.project_out(isl.dim_type.param, 0, vectors.dim(isl.dim_type.param)).coalesce())
+    return Distances(vectors.project_out_all_params().coalesce())
 
 
 def _names(depth: int) -> str:

@@ -76,9 +76,7 @@ class _Sink:
     def earlier(self, level: int) -> isl.Map:
         """{ sink -> [time] }, the times before its own that agree with it on all levels further out."""
         if level not in self._earlier:
-            before = isl.Map.universe(self.now.get_space().range().map_from_set())
-            for outer in range(level):
-                before = before.equate(isl.dim_type.in_, outer, isl.dim_type.out, outer)
+            before = isl.agreeing(isl.Map.universe(self.now.get_space().range().map_from_set()), level)
             before = before.order_gt(isl.dim_type.in_, level, isl.dim_type.out, level)
             self._earlier[level] = self.now.apply_range(before)
         return self._earlier[level]

@@ -86,11 +86,12 @@ class Violation:
         return [s for s in self.scop.statements if s.name == instance.statement] if self.scop else []
 
 
-def require_legal(tree: Tree, dependences: Dependences, scop: Scop | None = None) -> Tree:
-    """The tree itself; IllegalSchedule names a violated pair of instances if it is not legal."""
+def require_legal(tree: Tree, dependences: Dependences, scop: Scop | None = None, *, what: str = "") -> Tree:
+    """The tree itself; IllegalSchedule, which begins with `what` was asked for, names a violated pair of instances if
+    it is not legal."""
     violation = first_violation(tree, dependences, scop)
     if violation is not None:
-        raise IllegalSchedule(str(violation), violation=violation)
+        raise IllegalSchedule(f"{what}: {violation}" if what else str(violation), violation=violation, tree=tree)
     return tree
 
 

@@ -54,7 +54,7 @@ def timed_accesses(scop: Scop, *, reorder_reductions: bool = False) -> list[Time
         if s.name not in times:
             continue
         updated = {write.array: write.relation for write in s.writes} if s.reduction else {}
-        for position, access in enumerate((*s.reads, *s.writes)):
+        for position, access in enumerate(s.accesses):
             is_write = position >= len(s.reads)
             is_update = access.array in updated and access.relation.is_equal(updated[access.array])
             timed = Timed(

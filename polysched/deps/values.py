@@ -71,7 +71,7 @@ def require_exact(scop: Scop, array: str = "") -> None:
     """IllegalSchedule if an access, or one to the array, may touch several elements, or a write may not happen: then it
     is unknown who wrote what. A read that may not happen gets what it would get if it did."""
     for statement in scop.statements:
-        for access in (*statement.reads, *statement.writes):
+        for access in statement.accesses:
             if array in ("", access.array) and not access.relation.is_single_valued():
                 raise IllegalSchedule(f"{_UNKNOWN}: {statement.name} may touch any element of '{access.array}'")
         for write in statement.writes:

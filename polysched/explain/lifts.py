@@ -59,7 +59,7 @@ def _without(dependence: Dependence, all_of_them: Reaching, loop: Loop, before: 
 
 def has_own_values(loop: Loop, array: str) -> bool:
     """Does every read of the array in the loop get what the same iteration has stored? Then each may have its own."""
-    touching = [a for s in loop.statements for a in (*s.reads, *s.writes) if a.array == array]
+    touching = [a for s in loop.statements for a in s.accesses if a.array == array]
     flow = [d for d in loop.inside if d.kind == "flow" and d.array == array]
     written = [a for s in loop.statements for a in s.writes if a.array == array]
     is_known = all(a.must for a in written) and all(a.relation.is_single_valued() for a in touching)

@@ -97,14 +97,9 @@ def _strides(loop: Loop) -> Iterator[str]:
 def _far(loop: Loop, member: Member) -> list[str]:
     """The accesses that step by more than one element along that loop of those around."""
     members = [*(outer.member for outer in loop.around), loop.member]
-    found: dict[str, None] = {}
-    for statement in loop.statements:
-        along = step(statement, tuple(members), members.index(member))
-        if along is not None:
-            for access in (*statement.writes, *statement.reads):
-                if stride(access, along) is None:
-                    found[_text(access)] = None
-    return list(found)
+    steps = ((s, step(s, tuple(members), members.index(member))) for s in loop.statements)
+    moving = ((access, along) for s, along in steps if along is not None for access in (*s.writes, *s.reads))
+    return list(dict.fromkeys(_text(access) for access, along in moving if stride(access, along) is None))
 
 
 def _nearer(loop: Loop) -> Iterator[str]:

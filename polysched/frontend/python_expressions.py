@@ -251,10 +251,9 @@ _CONSTANTS = {"pi": math.pi, "e": math.e, "inf": math.inf}
 
 _REFUSED: dict[type[ast.expr], tuple[str, str]] = {
     ast.Lambda: ("a lambda", "write the expression where it is used"),
-    ast.ListComp: ("a comprehension", "write the loop"),
-    ast.SetComp: ("a comprehension", "write the loop"),
-    ast.DictComp: ("a comprehension", "write the loop"),
-    ast.GeneratorExp: ("a comprehension", "write the loop"),
+    **dict.fromkeys(
+        (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp), ("a comprehension", "write the loop")
+    ),
     ast.NamedExpr: ("an assignment inside of an expression", "assign on a line of its own"),
     ast.Tuple: ("a tuple", "write one number"),
     ast.List: ("a list", "use an array parameter"),

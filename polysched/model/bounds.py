@@ -38,7 +38,7 @@ def sizes_in_bounds(
         return isl.decided(question, None, seconds=min(_QUESTION_SECONDS, deadline.left))
 
     for statement in statements:
-        for access in (*statement.reads, *statement.writes):
+        for access in statement.accesses:
             relation = access.relation.intersect_domain(statement.domain.intersect_params(context))
             outside = relation.intersect_range(beyond[access.array])
             if is_inside := exact(outside.is_empty):

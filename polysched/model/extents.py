@@ -30,7 +30,7 @@ def along(points: P, k: int) -> P:
 
 def largest(subscripts: isl.Set) -> isl.Val:
     """The largest of { [x] } for any sizes; infinite if there is none."""
-    return subscripts.project_out(isl.dim_type.param, 0, subscripts.dim(isl.dim_type.param)).dim_max_val(0)
+    return subscripts.project_out_all_params().dim_max_val(0)
 
 
 def extent(subscripts: isl.Set, context: isl.Set) -> Expr:
@@ -65,7 +65,7 @@ def sizes_that_run(scop: Scop, array: str) -> isl.Set:
 
     Others do not count where memory is judged: with m = 0, no a[i, k] with k < m says what n may be.
     """
-    users = [s for s in scop.statements if any(access.array == array for access in (*s.reads, *s.writes))]
+    users = [s for s in scop.statements if any(access.array == array for access in s.accesses)]
     return reduce(isl.Set.intersect, (s.domain.params() for s in users), scop.valid_sizes)
 
 

@@ -78,11 +78,9 @@ class _Reader:
 
     def factor(self, expr: Expr, other: Expr) -> _Sum:
         """A parameter, or a sum of them such as n + 1, is one atom when it multiplies a loop variable."""
-        if self.constants and isinstance(expr, Const) and expr.value > 1:
-            self.atoms[show(expr)] = expr
-            return {(show(expr),): Const(1)}
+        is_number = self.constants and isinstance(expr, Const) and expr.value > 1
         varies = any(isinstance(node, Var) for node in walk(other)) and not self.is_parametric(other)
-        if varies and self.is_parametric(expr) and isinstance(expr, Binary) and expr.op in "+-":
+        if is_number or (varies and self.is_parametric(expr) and isinstance(expr, Binary) and expr.op in "+-"):
             self.atoms[show(expr)] = expr
             return {(show(expr),): Const(1)}
         return self.sum(expr)

@@ -42,6 +42,14 @@ class Statement:
     def depth(self) -> int:
         return len(self.iterators)
 
+    @property
+    def instances(self) -> isl.UnionSet:
+        return isl.UnionSet.from_set(self.domain)
+
+    @property
+    def accesses(self) -> tuple[Access, ...]:
+        return (*self.reads, *self.writes)
+
     def instance(self, iteration: Iterable[int]) -> str:
         """As in "S[i=0, j=1]"."""
         values = zip(self.iterators, iteration, strict=True)

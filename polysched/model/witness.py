@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 
 from polysched.support import isl
@@ -22,6 +23,6 @@ def smallest(points: isl.Set) -> tuple[dict[str, int], tuple[int, ...]]:
     return dict(zip(names, values, strict=False)), tuple(values[len(names) :])
 
 
-def in_words(sizes: dict[str, int]) -> str:
+def in_words(sizes: Mapping[str, int]) -> str:
     """As in "N = 2, M = 1"."""
     return ", ".join(f"{name} = {value}" for name, value in sizes.items())

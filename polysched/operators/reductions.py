@@ -18,17 +18,6 @@ from polysched.ir.nodes import Function
 from polysched.operators.elementwise import Numeric, dtype_of
 from polysched.operators.parameters import operator
 
-_TYPES = {
-    "sum": te.sum,
-    "prod": te.prod,
-    "max": te.max,
-    "min": te.min,
-    "any": te.any,
-    "all": te.all,
-    "argmax": te.argmax,
-    "argmin": te.argmin,
-}
-
 
 @operator()
 def reduce(
@@ -63,7 +52,7 @@ def reduce(
     def element(*index: Value) -> Value:
         places = {k: index[k if keepdims else kept.index(k)] for k in kept}
         term = data[tuple(axes[k] if k in axes else places[k] for k in range(rank))]
-        total = _TYPES[type](term, axis=tuple(axes.values()))
+        total: Value = getattr(te, type)(term, axis=tuple(axes.values()))
         return total.astype(i32) if type.startswith("arg") else total
 
     out = te.compute(shape, element, "out")

@@ -12,6 +12,7 @@ from polysched.deps.dependences import Dependences
 from polysched.errors import InputError
 from polysched.model.scop import Scop, Statement
 from polysched.model.tree.nodes import Tree
+from polysched.model.witness import in_words
 from polysched.plot.figure import figure
 from polysched.plot.scene import Scene, scene
 from polysched.plot.small import Drawn, drawn, with_small_tiles
@@ -76,14 +77,13 @@ def _chosen(scop: Scop, names: Sequence[str] | None) -> tuple[Statement, ...]:
 
 def _notes(instances: Drawn, changed: Mapping[int, int]) -> tuple[str, ...]:
     """What is not as the program has it."""
-    at = ", ".join(f"{name} = {value}" for name, value in instances.sizes.items())
-    notes = [f"drawn for {at}"] if at else []
+    notes = [f"drawn for {in_words(instances.sizes)}"] if instances.sizes else []
     if instances.is_cut:
         notes.append("only the first iterations of long loops are drawn")
     fixed: dict[str, list[str]] = {}
     for statement, some in instances.fixed.items():
         if some:
-            fixed.setdefault(", ".join(f"{name} = {value}" for name, value in some.items()), []).append(statement)
+            fixed.setdefault(in_words(some), []).append(statement)
     notes += [f"{', '.join(names)}: only iterations with {values} are drawn" for values, names in fixed.items()]
     if changed:
         small = " and ".join(map(str, sorted(set(changed.values()))))

@@ -13,6 +13,7 @@ from functools import reduce
 from polysched.errors import InputError
 from polysched.model.scop import Scop, Statement
 from polysched.model.tree.nodes import Band, Member, Tree, children, with_children
+from polysched.model.witness import in_words
 from polysched.plot.timed import Column, is_tile
 from polysched.support import isl
 
@@ -111,8 +112,7 @@ def _exactly(scop: Scop, statements: Sequence[Statement], sizes: Mapping[str, in
     if set(sizes) != set(names):
         raise InputError(f"the sizes of '{scop.name}' are {', '.join(names) or 'none'}, not {', '.join(sizes)}")
     if not _is_valid(scop, sizes):
-        given = ", ".join(f"{name} = {value}" for name, value in sizes.items())
-        raise InputError(f"'{scop.name}' does not allow {given}", hint=f"it needs {scop.valid_sizes}")
+        raise InputError(f"'{scop.name}' does not allow {in_words(sizes)}", hint=f"it needs {scop.valid_sizes}")
     found = _points(scop, statements, sizes, None)
     count = sum(map(len, found.points.values()))
     if count > MOST_POINTS:

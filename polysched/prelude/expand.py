@@ -58,7 +58,7 @@ def temporaries_to_expand(fn: Function) -> dict[str, tuple[str, ...]]:
 def shares_arrays(fn: Function, scop: Scop) -> bool:
     """Does all of the nest run in loops that declare an array for several statements, and is that the same one for all
     of their iterations? Then nothing but its memory orders them: loops around it are not to be skewed for that."""
-    users = Counter(name for s in scop.statements for name in {each.array for each in (*s.reads, *s.writes)})
+    users = Counter(name for s in scop.statements for name in {each.array for each in s.accesses})
 
     def shared(body: tuple[Stmt, ...], loops: tuple[str, ...]) -> Iterator[str]:
         for stmt in body:

@@ -125,7 +125,7 @@ class _Expansion:
         """Does every read get what the same iteration of the loops has written?"""
         flow = [d for d in self.dependences.of("flow") if d.array == self.array.name]
         same = all(d.is_exact and d.relation.is_subset(self.together(d.relation, len(self.loops))) for d in flow)
-        touching = (a for s in self.users for a in (*s.reads, *s.writes) if a.array == self.array.name)
+        touching = (a for s in self.users for a in s.accesses if a.array == self.array.name)
         must = all(access.must for access in touching)
         return same and must and are_fed(self.users, self.array.name, flow, self.scop)
 
@@ -141,10 +141,7 @@ class _Expansion:
 
     def together(self, relation: isl.Map, count: int) -> isl.Map:
         """{ S[i, ...] -> T[i', ...] : i = i' } for the first `count` iterators."""
-        same = isl.Map.universe(relation.get_space())
-        for k in range(count):
-            same = same.equate(isl.dim_type.in_, k, isl.dim_type.out, k)
-        return same
+        return isl.agreeing(isl.Map.universe(relation.get_space()), count)
 
     @cached_property
     def filled(self) -> isl.Map:

@@ -10,6 +10,8 @@ from fractions import Fraction
 from functools import cache
 from math import lcm
 
+from polysched.model.counting.echelon import reduced
+
 Vector = tuple[int, ...]
 Found = dict[str, tuple[Vector, ...]]  # the coefficients of the hyperplanes found so far, per statement
 
@@ -17,7 +19,7 @@ Found = dict[str, tuple[Vector, ...]]  # the coefficients of the hyperplanes fou
 @cache
 def complement(found: tuple[Vector, ...], depth: int) -> tuple[Vector, ...]:
     """A basis of the vectors orthogonal to all of `found`; empty once these span everything."""
-    rows, pivots = _reduced([[Fraction(x) for x in row] for row in found], depth)
+    rows, pivots = reduced(found, depth)
     free = [k for k in range(depth) if k not in pivots]
     return tuple(_null_vector(rows, pivots, k, depth) for k in free)
 
@@ -25,23 +27,6 @@ def complement(found: tuple[Vector, ...], depth: int) -> tuple[Vector, ...]:
 def is_independent(vector: Vector, found: tuple[Vector, ...]) -> bool:
     """Is `vector` outside of the span of `found`?"""
     return any(sum(a * b for a, b in zip(row, vector, strict=True)) for row in complement(found, len(vector)))
-
-
-def _reduced(rows: list[list[Fraction]], depth: int) -> tuple[list[list[Fraction]], list[int]]:
-    """Reduced row echelon form, and its pivot columns."""
-    pivots: list[int] = []
-    for column in range(depth):
-        rank = len(pivots)
-        chosen = next((k for k in range(rank, len(rows)) if rows[k][column]), None)
-        if chosen is None:
-            continue
-        rows[rank], rows[chosen] = rows[chosen], rows[rank]
-        rows[rank] = [x / rows[rank][column] for x in rows[rank]]
-        for k, row in enumerate(rows):
-            if k != rank and row[column]:
-                rows[k] = [x - row[column] * y for x, y in zip(row, rows[rank], strict=True)]
-        pivots.append(column)
-    return rows, pivots
 
 
 def _null_vector(rows: Sequence[Sequence[Fraction]], pivots: Sequence[int], free: int, depth: int) -> Vector:

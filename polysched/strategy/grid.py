@@ -30,7 +30,6 @@ from polysched.ir.nodes import If
 from polysched.model.scop import Scop
 from polysched.model.tree.nodes import Band, InOrder, Leaf, Member
 from polysched.strategy.tiles import Axis, Tile, extent, runs_anywhere, tile_rows
-from polysched.support import isl
 from polysched.transform.analysis.roles import Around, Loops, far_accesses, statements_of
 from polysched.transform.analysis.sizes import element_bytes
 
@@ -100,7 +99,7 @@ def _chunks(loops: Loops, serial: list[int], iterations: int) -> dict[int, int]:
     """As many iterations of the last serial loop of unknown length as make `iterations` with the short ones inside."""
     inside = 1
     for k in reversed(serial):
-        length = extent(loops.band.members[k], isl.UnionSet.from_set(loops.statement.domain))
+        length = extent(loops.band.members[k], loops.statement.instances)
         if length is None or length > rules.WHOLE_CHUNK:
             size = 1
             while size * inside < iterations:

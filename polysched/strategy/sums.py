@@ -140,7 +140,7 @@ def _is_shorter(member: Member, scop: Scop, iterations: int) -> bool:
 def _stay(band: Band, scop: Scop, arrays: tuple[str, ...], around: Around) -> bool:
     """Does each statement update one element of each array in all of the band?"""
     for statement in statements_of(band, scop):
-        instances = isl.UnionSet.from_set(statement.domain)
+        instances = statement.instances
         own = isl.UnionMap.from_domain_and_range(instances, instances)
         same = reduce(isl.UnionMap.intersect, map(together, around.members), own)
         for write in statement.writes:

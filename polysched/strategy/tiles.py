@@ -150,7 +150,7 @@ class Tile:
         return {k for member in members for k in band.members[member].iterators(name)}
 
     def _extent(self, member: int) -> int | None:
-        return extent(self.loops.band.members[member], isl.UnionSet.from_set(self.loops.statement.domain))
+        return extent(self.loops.band.members[member], self.loops.statement.instances)
 
 
 def _threads(length: int | None, most: int, points: int) -> int:

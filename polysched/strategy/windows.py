@@ -179,7 +179,7 @@ def _goes_along(scop: Scop, inner: Loop) -> bool:
     """Do its iterations differ in the last subscript alone, of all that they touch?"""
     coordinates = inner.iterations.reverse()
     for statement in map(scop.statement, inner.statements):
-        for access in (*statement.reads, *statement.writes):
+        for access in statement.accesses:
             touched = isl.Map.from_union_map(coordinates.apply_range(isl.UnionMap.from_map(access.relation)))
             rows = touched.project_out(isl.dim_type.in_, len(inner.around), 1)
             rows = rows.project_out(isl.dim_type.out, max(rows.dim(isl.dim_type.out) - 1, 0), 1)

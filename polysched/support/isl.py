@@ -251,11 +251,6 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
-def has_clock() -> bool:
-    """Do limits of time reach into single calls of isl here?"""
-    return _CONTEXT is not None
-
-
 def is_exhausted() -> bool:
     """Has the quota been used up? Then every operation fails."""
     try:
@@ -296,6 +291,13 @@ def union_map(maps: Iterable[islpy.Map]) -> islpy.UnionMap:
         odd = [parts.pop()] if len(parts) % 2 else []
         parts = [one.union(other) for one, other in zip(parts[::2], parts[1::2], strict=True)] + odd
     return parts[0] if parts else UnionMap("{ }")
+
+
+def agreeing(pairs: islpy.Map, count: int) -> islpy.Map:
+    """Those of the pairs that agree in the first `count` dimensions."""
+    for k in range(count):
+        pairs = pairs.equate(dim_type.in_, k, dim_type.out, k)
+    return pairs
 
 
 def union_set(sets: Iterable[islpy.Set]) -> islpy.UnionSet:

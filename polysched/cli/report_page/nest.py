@@ -13,7 +13,7 @@ from polysched.deps.distance import Distances
 from polysched.errors import PolyschedError
 from polysched.model.tree.html import tree_html
 from polysched.model.tree.nodes import Tree
-from polysched.model.witness import smallest
+from polysched.model.witness import in_words, smallest
 from polysched.plot.draw import scenes
 from polysched.plot.figure import figure
 from polysched.plot.scene import Scene
@@ -110,9 +110,9 @@ def _row(dependence: Dependence, done: Compiled, shown: Code) -> Html:
     distance = _distance(dependence.relation, [end.iterators for end in ends])
     sizes, point = smallest(dependence.relation.wrap())
     pair = f"{ends[0].name}{[*point[: ends[0].depth]]} → {ends[1].name}{[*point[ends[0].depth :]]}"
-    at = ", ".join(f"{size} = {value}" for size, value in sizes.items())
+    at = f" at {in_words(sizes)}" if sizes else ""
     kind = dependence.kind + (", reduction" if dependence.reduction else "") + dependence.doubt
-    cells = (kind, dependence.array, joined(lines[0], " → ", lines[1]), distance, pair + (f" at {at}" if at else ""))
+    cells = (kind, dependence.array, joined(lines[0], " → ", lines[1]), distance, pair + at)
     first, *others = cells
     return tag("tr", tag("td", first, class_=f"k-{dependence.kind}"), *(tag("td", cell) for cell in others))
 
@@ -122,8 +122,7 @@ def _distance(relation: isl.Map, iterators: Sequence[tuple[str, ...]]) -> str:
     common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(*iterators, strict=False)))
     for side, names in zip((isl.dim_type.in_, isl.dim_type.out), iterators, strict=True):
         relation = relation.project_out(side, common, len(names) - common).reset_tuple_id(side)
-    relation = relation.project_out(isl.dim_type.param, 0, relation.dim(isl.dim_type.param))
-    return str(Distances(relation.deltas().coalesce())) if common else "-"
+    return str(Distances(relation.project_out_all_params().deltas().coalesce())) if common else "-"
 
 
 # --- compilation

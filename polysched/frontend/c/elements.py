@@ -74,22 +74,19 @@ def _extents(variables: Variables, decl: Node, layers: list[Type]) -> list[Exten
     outermost_first = iter(reversed(written[:sized]))
     found: list[Extent] = []
     for layer in layers:
+        extent: Extent = None
         if layer.kind == TypeKind.CONSTANTARRAY:
             next(outermost_first, None)
-            found.append(layer.element_count)
+            extent = layer.element_count
         elif layer.kind == TypeKind.VARIABLEARRAY:
-            extent = next(outermost_first)
-            changing = _changing(variables, extent)
-            if changing is None:
-                found.append(extent)
-            elif found or not is_pointer(decl):
+            given = next(outermost_first)
+            changing = _changing(variables, given)
+            if changing is not None and (found or not is_pointer(decl)):
                 message = f"'{changing}' is an extent of '{decl.spelling}', and may change after the declaration"
                 hint = f"declare '{decl.spelling}' with a variable of the function that is never assigned"
-                raise variables.source.error(extent, message, hint)
-            else:
-                found.append(None)
-        else:
-            found.append(None)
+                raise variables.source.error(given, message, hint)
+            extent = given if changing is None else None
+        found.append(extent)
     return found
 
 

@@ -222,6 +222,5 @@ _REFUSED: dict[CursorKind, tuple[str, str]] = {
     CursorKind.CONTINUE_STMT: ("continue", _LEAVES),
     CursorKind.RETURN_STMT: ("return", "put the pragmas around less"),
     CursorKind.SWITCH_STMT: ("switch", "write if and else"),
-    CursorKind.ASM_STMT: ("inline assembly", "put it outside of the region"),
-    CursorKind.MS_ASM_STMT: ("inline assembly", "put it outside of the region"),
+    **dict.fromkeys((CursorKind.ASM_STMT, CursorKind.MS_ASM_STMT), ("inline assembly", "put it outside of the region")),
 }

@@ -4,40 +4,12 @@
 says which get memory, `stores.py` which stores are not needed, `nest.py` makes the nest.
 """
 
-from polysched.frontend.tensor.functions import (
-    abs,
-    all,
-    all_of,
-    any,
-    any_of,
-    argmax,
-    argmin,
-    call,
-    ceil,
-    cos,
-    erf,
-    exp,
-    floor,
-    log,
-    max,
-    maximum,
-    min,
-    minimum,
-    power,
-    prod,
-    reduce_axis,
-    rint,
-    select,
-    sin,
-    sqrt,
-    sum,
-    tanh,
-    trunc,
-)
+from polysched.frontend.tensor.functions import *
 from polysched.frontend.tensor.nest import function
 from polysched.frontend.tensor.tensor import Tensor, compute, placeholder, scan, update
 from polysched.frontend.tensor.value import Value, var
 
+# ruff: noqa: F403, F405
 __all__ = [
     "Tensor",
     "Value",

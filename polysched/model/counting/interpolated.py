@@ -8,12 +8,12 @@ It is fitted, not proven: it also holds at larger sizes than those that it was m
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 from itertools import combinations_with_replacement, product
 from math import prod
 
 from polysched.errors import BudgetExceeded
 from polysched.ir.integers.polynomial import Polynomial
+from polysched.model.counting.echelon import reduced
 from polysched.support import isl
 
 SMALLEST = 10  # the sizes from which on it is tried
@@ -35,9 +35,9 @@ def interpolated(points: isl.Set) -> Polynomial | None:
             found = {sizes: _count(points, sizes) for sizes in (*samples, *others)}
     except (BudgetExceeded, isl.Error):
         return None
-    rows = [[_value(m, sizes) for m in monomials] for sizes in samples]
-    factors = _solved(rows, [found[sizes] for sizes in samples])
-    terms = list(zip(monomials, factors, strict=True))
+    equations = [[*(_value(m, sizes) for m in monomials), found[sizes]] for sizes in samples]
+    rows, _ = reduced(equations, len(monomials))  # they have one solution, as those of Newton's interpolation
+    terms = [(m, row[-1]) for m, row in zip(monomials, rows, strict=True)]
     if any(sum(f * _value(m, sizes) for m, f in terms) != found[sizes] for sizes in others):
         return None
     return Polynomial.of((tuple(sorted(names[k] for k in m)), f) for m, f in terms)
@@ -51,16 +51,3 @@ def _count(points: isl.Set, sizes: Sequence[int]) -> int:
 
 def _value(monomial: Sequence[int], sizes: Sequence[int]) -> int:
     return prod(sizes[k] for k in monomial)
-
-
-def _solved(rows: list[list[int]], values: list[int]) -> list[Fraction]:
-    """The solution of the linear equations, which have one: the samples are those of Newton's interpolation."""
-    table = [[Fraction(x) for x in (*row, value)] for row, value in zip(rows, values, strict=True)]
-    for k in range(len(table)):
-        pivot = next(row for row in range(k, len(table)) if table[row][k])
-        table[k], table[pivot] = table[pivot], table[k]
-        table[k] = [x / table[k][k] for x in table[k]]
-        for j, row in enumerate(table):
-            if j != k and row[k]:
-                table[j] = [x - row[k] * y for x, y in zip(row, table[k], strict=True)]
-    return [row[-1] for row in table]

@@ -63,9 +63,7 @@ def _kind(blocks: str, threads: str) -> str | None:
 def _is_index(expr: Expr, b: str, width: int, t: str) -> bool:
     """b * width + t, in any order"""
     match expr:
-        case Binary("+", Binary("*", Var(one), Const(times)), Var(other)):
-            return (one, times, other) == (b, width, t)
-        case Binary("+", Binary("*", Const(times), Var(one)), Var(other)):
+        case Binary("+", Binary("*", Var(one), Const(times)) | Binary("*", Const(times), Var(one)), Var(other)):
             return (one, times, other) == (b, width, t)
         case Binary("+", Var(), Binary("*") as product):
             return _is_index(Binary("+", product, expr.left), b, width, t)

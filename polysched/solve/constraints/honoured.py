@@ -96,8 +96,7 @@ class _Step:
     @cached_property
     def function(self) -> isl.Map:
         """{ S[i, j] -> [value] }"""
-        own = isl.UnionSet.from_set(self.statement.domain)
-        return isl.Map.from_union_map(self.member.schedule.intersect_domain(own))
+        return isl.Map.from_union_map(self.member.schedule.intersect_domain(self.statement.instances))
 
     @property
     def text(self) -> str:
@@ -120,7 +119,7 @@ _Pair = tuple[_Step, _Step]  # one loop around two statements
 def _ways(tree: Tree, statement: Statement, reaching: isl.UnionMap, ordered: isl.UnionMap) -> Iterator[_Way]:
     """The loops around a statement, outermost first, for each place where it runs, with the part that runs there."""
     if isinstance(tree, Filter):
-        here = isl.sets_of(tree.filter.intersect(isl.UnionSet.from_set(statement.domain)))
+        here = isl.sets_of(tree.filter.intersect(statement.instances))
         if not here:
             return
         statement = replace(statement, domain=here[0])
@@ -261,4 +260,4 @@ def _grows(values: isl.Set) -> bool:
     last = values.dim(isl.dim_type.set) - 1
     around = isl.Map.identity(values.get_space().map_from_set()).project_out(isl.dim_type.out, last, 1)
     lengths = around.apply_range(around.reverse()).intersect_domain(values).intersect_range(values).deltas()
-    return not lengths.project_out(isl.dim_type.param, 0, lengths.dim(isl.dim_type.param)).is_bounded()
+    return not lengths.project_out_all_params().is_bounded()

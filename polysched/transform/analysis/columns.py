@@ -45,7 +45,7 @@ def _bytes(array: Array, stages: Sequence[Loop], scop: Scop) -> int | None:
 
 def _rows(array: str, stage: Loop, scop: Scop) -> int | None:
     """How many rows of the array an iteration of the stage uses, and all between them; None if any number."""
-    accesses = [a for name in stage.statements for s in (scop.statement(name),) for a in (*s.reads, *s.writes)]
+    accesses = [a for name in stage.statements for s in (scop.statement(name),) for a in s.accesses]
     touched = isl.union_map(access.relation for access in accesses if access.array == array)
     touched = touched.apply_domain(stage.member.schedule)
     if touched.is_empty():

@@ -209,7 +209,7 @@ def require_products(tree: Tree, scop: Scop, *, reorder: bool, what: str = "") -
             found = product_of(statement) if statement else None
             if statement is None or found is None:
                 raise InputError(f"{text}: {name} is no sum of products over a box")
-            if mark_of(node, Full) or not isl.UnionSet.from_set(statement.domain).is_subset(instances):
+            if mark_of(node, Full) or not statement.instances.is_subset(instances):
                 raise InputError(f"{text}: the band below runs a part of {name}, and a product is all of it")
             members, child = nest_of(node)
             if [m.schedule for m in members] != [m.schedule for m in loops_of(statement)] or child != Leaf():

@@ -109,6 +109,6 @@ def _reads_rows(band: Band, scop: Scop, outer: tuple[Member, ...]) -> bool:
     loops = (*outer, band.members[-1])
     for statement in statements_of(band, scop):
         along = step(statement, loops, len(outer))
-        if along is None or any(stride(access, along) is None for access in (*statement.reads, *statement.writes)):
+        if along is None or any(stride(access, along) is None for access in statement.accesses):
             return False
     return True

@@ -158,8 +158,8 @@ class _Box:
         if len(values) < len(band.members):
             return None
         size = bytes_of_elements(scop)
-        accesses = tuple((a.relation, size[a.array]) for a in (*statement.reads, *statement.writes))
-        return _Box(band, isl.UnionSet.from_set(statement.domain), values, accesses)
+        accesses = tuple((a.relation, size[a.array]) for a in statement.accesses)
+        return _Box(band, statement.instances, values, accesses)
 
     def accessed(self, sizes: tuple[int, ...]) -> int:
         """Bytes of the boxes around what the first tile accesses of each array."""
@@ -182,7 +182,7 @@ class _Box:
 
 def values_of(member: Member, statement: Statement) -> range | None:
     """From where to where the member's values go for the statement, if those are constants."""
-    domain = isl.UnionSet.from_set(statement.domain)
+    domain = statement.instances
     values = isl.Set.from_union_set(member.schedule.intersect_domain(domain).range()).project_out_all_params()
     if not values.is_bounded():
         return None
@@ -193,7 +193,7 @@ def values_of(member: Member, statement: Statement) -> range | None:
 def points_of(members: list[Member], statement: Statement) -> int | None:
     """How many values the members take together for the statement, if that is a constant: not a product of ranges where
     they are skewed."""
-    domain = isl.UnionSet.from_set(statement.domain)
+    domain = statement.instances
     schedules = (member.schedule.intersect_domain(domain) for member in members)
     values = isl.Set.from_union_set(reduce(isl.UnionMap.flat_range_product, schedules).range().project_out_all_params())
     return int(values.count_val().to_python()) if values.is_bounded() else None
@@ -219,7 +219,7 @@ def _for_cache(
         fills = any(member.coincident for member in band.members) or not _recurs(band, around.reaching)
         row = rules.SERIAL_ROW if fills and is_innermost(band) else rules.SERIAL_TILE
         return *(rules.SERIAL_TILE,) * (count - 1), row
-    arrays = {access.array for statement in statements for access in (*statement.writes, *statement.reads)}
+    arrays = {access.array for statement in statements for access in statement.accesses}
     element = max(element_bytes(statement, scop) for statement in statements)
     row = machine.l2 // (len(arrays) * outer ** (count - 2) * element)
     longest = rules.LONGEST_DEEP_ROW if count > 2 else rules.LONGEST_ROW
@@ -256,7 +256,7 @@ def _reuses(band: Band, scop: Scop, around: Around) -> bool:
     every, last = (*around.members, *band.members), len(band.members) - 1
     for statement in statements_of(band, scop):
         steps = [(k, step(statement, every, len(around.members) + k)) for k in range(last + 1)]
-        for access in (*statement.reads, *statement.writes):
+        for access in statement.accesses:
             strides = {k: stride(access, along, rules.NEAR) for k, along in steps if along is not None}
             stays = any(each == 0 for k, each in strides.items() if k < last)
             if (stays and any(each != 0 for each in strides.values())) or strides.get(last, 0) is None:

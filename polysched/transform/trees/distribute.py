@@ -68,7 +68,7 @@ def apart(
     parts: list[Filter] = []
     rest = isl.UnionSet("{ }")
     for statement in statements:
-        own = isl.UnionSet.from_set(statement.domain)
+        own = statement.instances
         if statement in chosen:
             tile_of = _tile_of(statement, blocks)
             tied = _tied_tiles(own, tile_of, within)
@@ -85,8 +85,7 @@ def apart(
 
 def _tile_of(statement: Statement, blocks: Band) -> isl.Map:
     """{ S[i, j] -> [tile coordinates] }"""
-    instances = isl.UnionSet.from_set(statement.domain)
-    values = [member.schedule.intersect_domain(instances) for member in blocks.members]
+    values = [member.schedule.intersect_domain(statement.instances) for member in blocks.members]
     return isl.Map.from_union_map(reduce(isl.UnionMap.flat_range_product, values))
 
 

@@ -167,7 +167,7 @@ def _at(statement: Statement, loops: tuple[_Loop, ...]) -> _Use:
     innermost, along = next(((loop, along) for loop, along in steps if along is not None), (None, None))
     if innermost is None or along is None:
         return _Use(outside, True, 0)  # it runs once
-    far = sum(stride(access, along) is None for access in (*statement.reads, *statement.writes))
+    far = sum(stride(access, along) is None for access in statement.accesses)
     return _Use(outside, innermost.is_marked(Parallel) or innermost.is_marked(Vector), far)
 
 

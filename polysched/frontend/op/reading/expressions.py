@@ -107,13 +107,7 @@ class Expressions:
         raise InputError(f"'{name}' is not known", None, hint)
 
     def several(self, nodes: list[ast.expr]) -> tuple[Any, ...]:
-        found: list[Any] = []
-        for node in nodes:
-            if isinstance(node, ast.Starred):
-                found += self.entries(node, self.value(node.value))
-            else:
-                found.append(self.value(node))
-        return tuple(found)
+        return tuple(entry for node in nodes for entry in self.written_out(node))
 
     def comprehension(self, elt: ast.expr, generators: list[ast.comprehension]) -> Iterator[Any]:
         first, *inner = generators
@@ -166,11 +160,12 @@ class Expressions:
     def subscripts(self, node: ast.expr) -> tuple[Any, ...]:
         """The entries of a subscript: a list is an array of indices, and a tuple by a name several subscripts."""
         if isinstance(node, ast.Tuple):
-            return tuple(entry for one in node.elts for entry in self.entries_of_subscript(one))
+            return self.several(node.elts)
         value = self.slice(node) if isinstance(node, ast.Slice) else self.value(node)
         return value if isinstance(value, tuple) and not isinstance(node, ast.List) else (value,)
 
-    def entries_of_subscript(self, node: ast.expr) -> Iterator[Any]:
+    def written_out(self, node: ast.expr) -> Iterator[Any]:
+        """What one entry of a tuple or a subscript stands for."""
         match node:
             case ast.Slice():
                 yield self.slice(node)
@@ -307,10 +302,8 @@ _UNARY: dict[type[ast.unaryop], tuple[str, Callable[[Any], Any]]] = {
 }
 _REFUSED: dict[type[ast.expr], tuple[str, str]] = {
     ast.Lambda: ("a lambda", "write the expression where it is used"),
-    ast.SetComp: ("a set", "use a tuple"),
-    ast.DictComp: ("a dict", "use a tuple"),
-    ast.Dict: ("a dict", "use a tuple"),
-    ast.Set: ("a set", "use a tuple"),
+    **dict.fromkeys((ast.Set, ast.SetComp), ("a set", "use a tuple")),
+    **dict.fromkeys((ast.Dict, ast.DictComp), ("a dict", "use a tuple")),
     ast.NamedExpr: ("an assignment inside of an expression", "assign on a line of its own"),
     ast.Slice: ("a slice", "write it in a subscript"),
 }

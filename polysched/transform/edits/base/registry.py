@@ -24,6 +24,7 @@ from polysched.errors import InputError
 from polysched.transform.edits.base.draft import Draft
 
 F = TypeVar("F", bound=Callable[..., Draft])
+T = TypeVar("T")
 Legality = Literal["order", "run", "values", "claim"]
 
 
@@ -54,6 +55,13 @@ class EditKind:
 def _signature_of(apply: Callable[..., Draft]) -> Signature:
     every = signature(apply, eval_str=True)
     return every.replace(parameters=tuple(every.parameters.values())[1:])
+
+
+def by_name(what: str, name: str, known: Mapping[str, T]) -> T:
+    """What has the name; InputError, with the names that there are, if nothing has."""
+    if name not in known:
+        raise InputError(f"there is no {what} '{name}'", hint=f"the {what}s are: {', '.join(known)}")
+    return known[name]
 
 
 EDITS: dict[str, EditKind] = {}

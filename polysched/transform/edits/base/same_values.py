@@ -20,7 +20,7 @@ from dataclasses import replace
 from polysched.deps.arrivals import told_apart
 from polysched.deps.dataflow import dependences
 from polysched.deps.dependences import Dependences
-from polysched.deps.legality import first_violation
+from polysched.deps.legality import require_legal
 from polysched.deps.values import first_wrong_value
 from polysched.errors import IllegalSchedule, InputError
 from polysched.model.bounds import sizes_in_bounds
@@ -28,7 +28,7 @@ from polysched.model.extract import updates_alone
 from polysched.model.reduction import reduction_operator
 from polysched.model.scop import Access, Scop, Statement
 from polysched.model.tree.nodes import Tree
-from polysched.model.witness import smallest
+from polysched.model.witness import in_words, smallest
 from polysched.support import isl
 from polysched.transform.analysis.products import require_products
 from polysched.transform.edits.base.draft import Draft, Unshown
@@ -88,7 +88,7 @@ def _accesses(scop: Scop) -> dict[str, list[tuple[str, Access]]]:
     """By array."""
     found = defaultdict[str, list[tuple[str, Access]]](list)
     for statement in scop.statements:
-        for access in (*statement.reads, *statement.writes):
+        for access in statement.accesses:
             found[access.array].append((statement.name, access))
     return found
 
@@ -133,9 +133,7 @@ def redrafted(before: Draft, scop: Scop, tree: Tree, what: str, *, only: str = "
     found = replace(found.without(claims), trusted=before.dependences.trusted)
     tree = with_reduces(tree, found)
     require_products(tree, scop, reorder=found.reorder_reductions, what=what)
-    violation = first_violation(tree, found, scop)
-    if violation is not None:
-        raise IllegalSchedule(f"{what}: {violation}", violation=violation, tree=tree)
+    require_legal(tree, found, scop, what=what)
     return replace(before, scop=replace(scop, tree=tree), dependences=found, nested=tree, claims=claims)
 
 
@@ -154,5 +152,4 @@ def _require_in_bounds(scop: Scop, what: str) -> None:
         raise IllegalSchedule(f"{what}: {error.message}") from error
     outside = scop.valid_sizes.subtract(fine)
     if not outside.is_empty():
-        sizes = ", ".join(f"{name} = {value}" for name, value in smallest(outside)[0].items())
-        raise IllegalSchedule(f"{what}: an access leaves its array for {sizes}")
+        raise IllegalSchedule(f"{what}: an access leaves its array for {in_words(smallest(outside)[0])}")

@@ -102,7 +102,7 @@ def _holds(draft: Draft, place: Loop, statement: Statement, at: str) -> isl.Unio
 
 def _values(draft: Draft, place: Loop, statement: Statement) -> dict[str, isl.Map]:
     """{ S[i, j] -> [value] } by name, of the statement's iterators and of the loops around it."""
-    own = isl.UnionSet.from_set(statement.domain)
+    own = statement.instances
     functions = {_HERE: place.member.schedule}
     near = [each for each in loops(draft.nested) if each.is_around(place) or place.is_around(each)]
     named = [each for each in near if each.name.isidentifier() and is_name(each.name)]

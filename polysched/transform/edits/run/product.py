@@ -29,7 +29,7 @@ from polysched.transform.analysis.products import (
 )
 from polysched.transform.edits.base.edit import Draft, checked
 from polysched.transform.edits.base.loops import Loop, changed_at, free, loops, unmarked
-from polysched.transform.edits.base.registry import edit
+from polysched.transform.edits.base.registry import by_name, edit
 
 
 @edit("order", "i, j, k -> i, j, k")
@@ -46,10 +46,7 @@ def product(draft: Draft, statement: str, kind: Kind | None = None) -> Draft:
                 for k:                          C[i, j] += sums
                     C[i, j] += A[i, k] * B[k, j]                     product("S")
     """
-    names = [each.name for each in draft.scop.statements]
-    if statement not in names:
-        raise InputError(f"there is no statement '{statement}'", hint=f"the statements are: {', '.join(names)}")
-    one = draft.scop.statement(statement)
+    one = by_name("statement", statement, {each.name: each for each in draft.scop.statements})
     found = _sum(draft, one)
     if kind is not None and kind not in get_args(Kind):
         raise InputError(f"there is no product of kind {kind!r}", hint=f"one of {', '.join(get_args(Kind))}")

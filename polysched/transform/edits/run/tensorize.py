@@ -29,7 +29,7 @@ from polysched.transform.analysis.unify import Unified, factors, unify
 from polysched.transform.edits.base.draft import Draft
 from polysched.transform.edits.base.edit import checked
 from polysched.transform.edits.base.loops import Loop, adjacent, changed_at, loop, loops, most_iterations
-from polysched.transform.edits.base.registry import edit
+from polysched.transform.edits.base.registry import by_name, edit
 from polysched.transform.edits.order.reorder import reorder
 
 
@@ -46,7 +46,7 @@ def tensorize(draft: Draft, rows: str, columns: str, terms: str, instruction: st
             C[i, j] += f32(A[i, k]) * f32(B[k, j])  ->
                                                         tensorize("i", "j", "k", "mma.m16n8k16.f16")
     """
-    of = _known(instruction)
+    of = by_name("instruction", instruction, INSTRUCTIONS)
     if not (isinstance(stages, int) and 2 <= stages <= MOST_STAGES):
         raise InputError(f"tensorize needs 2 to {MOST_STAGES} stages, not {stages!r}")
     found = adjacent(draft.nested, (rows, columns, terms))
@@ -63,12 +63,6 @@ def tensorize(draft: Draft, rows: str, columns: str, terms: str, instruction: st
     mark = Tensor(of.name, stages)
     tree = changed_at(draft.nested, place.path, lambda _: marked_as(place.band, mark))
     return checked(draft, tree, f"tensorize({', '.join(names.values())}, {of.name})")
-
-
-def _known(name: str) -> Instruction:
-    if name not in INSTRUCTIONS:
-        raise InputError(f"there is no instruction '{name}'", hint=f"the instructions are: {', '.join(INSTRUCTIONS)}")
-    return INSTRUCTIONS[name]
 
 
 def _sum(draft: Draft, place: Loop, of: Instruction) -> Statement:

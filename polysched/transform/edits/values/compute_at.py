@@ -133,9 +133,7 @@ def _first_needed(needed: isl.Map, kept: int) -> isl.Map:
     depth = needed.dim(isl.dim_type.in_)
     if kept == depth:
         return needed
-    earlier = isl.Map.lex_gt(needed.domain().get_space())
-    for k in range(kept):
-        earlier = earlier.equate(isl.dim_type.in_, k, isl.dim_type.out, k)
+    earlier = isl.agreeing(isl.Map.lex_gt(needed.domain().get_space()), kept)
     return needed.subtract(earlier.apply_range(needed)).coalesce()
 
 
@@ -149,7 +147,7 @@ def _users(scop: Scop, array: str, producers: Sequence[Statement], place: Loop) 
     found = []
     for statement in scop.statements:
         reads = any(read.array == array for read in statement.reads)
-        domain = isl.UnionSet.from_set(statement.domain)
+        domain = statement.instances
         if statement in producers or not reads or domain.is_disjoint(place.instances):
             continue
         if not domain.is_subset(place.instances):
@@ -234,7 +232,7 @@ def _rows(needed: isl.Map) -> isl.Map:
 
 def _arrival(arrivals: isl.UnionMap, statement: Statement) -> isl.Map:
     """{ S1[i] -> [o] }"""
-    return isl.Map.from_union_map(arrivals.intersect_domain(isl.UnionSet.from_set(statement.domain)))
+    return isl.Map.from_union_map(arrivals.intersect_domain(statement.instances))
 
 
 def _elements(copies: Sequence[Copies], array: str, kept: int) -> isl.Map:

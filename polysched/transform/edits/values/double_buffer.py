@@ -124,8 +124,8 @@ def _only_filling(node: Tree, filling: isl.UnionSet) -> Tree:
 
 def _by_turns(statement: Statement, array: str, band: Band) -> Statement:
     """The statement on the buffer whose turn it is in its iteration of the loop."""
-    own = band.members[0].schedule.intersect_domain(isl.UnionSet.from_set(statement.domain))
-    if not any(access.array == array for access in (*statement.reads, *statement.writes)) or own.is_empty():
+    own = band.members[0].schedule.intersect_domain(statement.instances)
+    if not any(access.array == array for access in statement.accesses) or own.is_empty():
         return statement
     iteration = isl.Map.from_union_map(own)
     turn = floormod(value_at(everywhere(isl.PwMultiAff.from_map(iteration).get_pw_aff(0)), statement.iterators), 2)

@@ -195,7 +195,7 @@ def _on_scalars(user: Statement, array: str, reads: Sequence[_Read]) -> Statemen
 
 def _preceded(tree: Tree, reads: Sequence[_Read]) -> Tree:
     """The tree with the statements of the reads right before each instance of their user."""
-    user = isl.UnionSet.from_set(reads[0].user.domain)
+    user = reads[0].user.instances
     same = isl.union_map(read.same for read in reads)
     storage = Storage(tuple(read.scalar.name for read in reads))
 

@@ -38,7 +38,7 @@ from polysched.transform.edits.base.draft import Draft
 from polysched.transform.edits.base.edit import Alternative, Step, first_legal
 from polysched.transform.edits.base.graft import without_arrays
 from polysched.transform.edits.base.loops import loops
-from polysched.transform.edits.base.registry import edit
+from polysched.transform.edits.base.registry import by_name, edit
 from polysched.transform.edits.base.same_values import require_same_values
 from polysched.transform.edits.values.cache import privatize
 from polysched.transform.edits.values.copies import moved
@@ -201,11 +201,10 @@ def set_scope(draft: Draft, array: str, scope: Scope) -> Draft:
 
         double A_c[32];     ->    __shared__ double A_c[32];         set_scope("A_c", "shared")
     """
-    if scope not in SCOPES:
-        raise InputError(f"there is no scope '{scope}'", hint=f"the scopes are: {', '.join(SCOPES)}")
-    changed = replace(own_array(draft, array), space=SCOPES[scope])
+    space = by_name("scope", scope, SCOPES)
+    changed = replace(own_array(draft, array), space=space)
     scop, tree = with_array(draft.scop, changed), draft.nested
-    if SCOPES[scope] == "global":
+    if space == "global":
         tree = without_arrays(tree, {array})
     elif array not in scoped_arrays(tree):
         raise InputError(f"'{array}' belongs to no loop", hint=first_legal(_at_a_loop(draft, array, scope)))
@@ -214,7 +213,7 @@ def set_scope(draft: Draft, array: str, scope: Scope) -> Draft:
 
 def _at_a_loop(draft: Draft, array: str, scope: str) -> Iterator[Alternative]:
     """One for each iteration of a loop around all that uses the array, outermost first."""
-    users = {s.name for s in draft.scop.statements if any(a.array == array for a in (*s.reads, *s.writes))}
+    users = {s.name for s in draft.scop.statements if any(a.array == array for a in s.accesses)}
     for place in loops(draft.nested):
         if users <= set(place.statements):
             own = {} if SCOPES[scope] == "private" else {"scope": scope}

@@ -13,10 +13,11 @@ from dataclasses import replace
 from polysched.errors import BudgetExceeded, InputError
 from polysched.model.scop import Scop, Statement
 from polysched.model.tree.nodes import Tree
-from polysched.model.witness import smallest
+from polysched.model.witness import in_words, smallest
 from polysched.support import isl
 from polysched.transform.edits.base.draft import Draft
 from polysched.transform.edits.base.graft import without, without_arrays
+from polysched.transform.edits.base.registry import by_name
 
 
 def producers_of(scop: Scop, array: str) -> tuple[Statement, ...]:
@@ -31,9 +32,7 @@ def producers_of(scop: Scop, array: str) -> tuple[Statement, ...]:
 
 def written_by(scop: Scop, array: str) -> tuple[Statement, ...]:
     """The statements that write the array; InputError if there are none."""
-    if array not in {each.name for each in scop.arrays}:
-        known = ", ".join(each.name for each in scop.arrays)
-        raise InputError(f"there is no array '{array}'", hint=f"the arrays are: {known}")
+    by_name("array", array, {each.name: each for each in scop.arrays})
     found = tuple(s for s in scop.statements if any(write.array == array for write in s.writes))
     if not found:
         raise InputError(f"nothing is computed in '{array}'", hint="name an array that a statement writes")
@@ -61,8 +60,8 @@ def _a_read(user: Statement, array: str, reads: isl.Map) -> str:
     """The first of { S1[i] -> b[x] } in words."""
     sizes, point = smallest(reads.wrap())
     instance = ", ".join(f"{name}={value}" for name, value in zip(user.iterators, point, strict=False))
-    given = ", ".join(f"{name} = {value}" for name, value in sizes.items())
-    return f"{f'for {given}, ' if given else ''}{user.name}[{instance}] reads {array}{list(point[user.depth :])}"
+    at = f"for {in_words(sizes)}, " if sizes else ""
+    return f"{at}{user.name}[{instance}] reads {array}{list(point[user.depth :])}"
 
 
 def without_statements(scop: Scop, gone: Sequence[Statement]) -> Scop:

@@ -53,7 +53,7 @@ def reverse_compute_at(draft: Draft, array: str, at: str) -> Draft:
 
 
 def _outside(statements: Sequence[Statement], inside: isl.UnionSet, at: str) -> tuple[Statement, ...]:
-    found = tuple(s for s in statements if isl.UnionSet.from_set(s.domain).is_disjoint(inside))
+    found = tuple(s for s in statements if s.instances.is_disjoint(inside))
     if not found:
         names = ", ".join(s.name for s in statements)
         raise InputError(f"{names} is in loop '{at}' already")

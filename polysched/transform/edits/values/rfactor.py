@@ -27,7 +27,7 @@ from typing import Any
 from polysched.deps.arrivals import told_apart
 from polysched.deps.dataflow import dependences
 from polysched.deps.dependences import Dependence, Dependences
-from polysched.deps.legality import first_violation
+from polysched.deps.legality import require_legal
 from polysched.errors import IllegalSchedule, InputError
 from polysched.ir.node import walk
 from polysched.ir.nodes import Array, Binary, Expr, Load, Store, Var
@@ -66,9 +66,7 @@ def rfactor(draft: Draft, name: str, target: str, scope: Scope = "private") -> D
     edited = replace(scop, statements=statements, arrays=(*scop.arrays, sums.array))
     edited_tree = _placed(tree, place, sums)
     kept = Dependences((*_of_updates(draft, sums), *sums.order), reorder_reductions=True)
-    violation = first_violation(edited_tree, kept, edited)
-    if violation is not None:
-        raise IllegalSchedule(f"{what}: {violation}", violation=violation, tree=edited_tree)
+    require_legal(edited_tree, kept, edited, what=what)
     return redrafted(draft, edited, edited_tree, what)
 
 
@@ -86,7 +84,7 @@ def _update(draft: Draft, place: Loop, target: str, what: str) -> Statement:
     (write,) = update.writes
     if not write.must or not write.relation.is_single_valued():
         raise InputError(f"{update.name} may update any element of '{write.array}'")
-    if not isl.UnionSet.from_set(update.domain).is_subset(place.instances):
+    if not update.instances.is_subset(place.instances):
         raise InputError(f"{update.name} runs outside of loop '{place.name}' too")
     own = write.relation.intersect_domain(update.domain)
     reads = [read for read in update.reads if read.array == write.array]

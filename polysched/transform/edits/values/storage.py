@@ -35,6 +35,7 @@ from polysched.transform.edits.base.loops import (
     node_at,
     require_word,
 )
+from polysched.transform.edits.base.registry import by_name
 from polysched.transform.edits.base.same_values import require_same_values
 from polysched.transform.edits.values.copies import Box, box, from_instances, in_box, iterator_names, names_in
 
@@ -110,10 +111,7 @@ class Use:
 
     def __init__(self, draft: Draft, array: str, at: str | None, what: str):
         self.draft, self.tree, self.scop, self.what = draft, draft.nested, draft.scop, what
-        known = {each.name: each for each in self.scop.arrays}
-        if array not in known:
-            raise InputError(f"there is no array '{array}'", hint=f"the arrays are: {', '.join(known)}")
-        self.array = known[array]
+        self.array = by_name("array", array, {each.name: each for each in self.scop.arrays})
         if at is None:
             assert isinstance(self.tree, Domain)
             self.where, self.path, self.bands = "the nest", below_context(self.tree), tuple[Band, ...]()
@@ -132,7 +130,7 @@ class Use:
         inside = self.arrivals.domain()
         for statement in self.scop.statements:
             own = isl.UnionSet.from_set(statement.domain.intersect_params(self.scop.context))
-            uses = any(access.array == self.array.name for access in (*statement.reads, *statement.writes))
+            uses = any(access.array == self.array.name for access in statement.accesses)
             if uses and not own.is_disjoint(inside) and not own.is_subset(inside):
                 message = f"instances of {statement.name} outside of {self.where} use '{self.array.name}', too"
                 raise InputError(message, hint="do this before the loop is taken apart, as by peel or split_set")
@@ -153,14 +151,13 @@ class Use:
         return free(f"{self.array.name}_{suffix}", names_in(self.scop))
 
     def small(self, elements: Iterable[isl.Map], scope: str, name: str) -> Small:
-        if scope not in SCOPES:
-            raise InputError(f"there is no scope '{scope}'", hint=f"the scopes are: {', '.join(SCOPES)}")
+        space = by_name("scope", scope, SCOPES)
         if name:
             require_word(name, "array")
         if name in names_in(self.scop):
             raise InputError(f"the name '{name}' is taken", hint=f"another: '{free(name, names_in(self.scop))}'")
         around = box(reduce(isl.Map.union, elements), self.scop.context)
-        array = Array(name or self.fresh_name("c"), self.array.dtype, around.shape, SCOPES[scope])
+        array = Array(name or self.fresh_name("c"), self.array.dtype, around.shape, space)
         loops = tuple(band.members[0].name for band in self.bands)
         return Small(wide=self.array, array=array, box=around, loops=loops)
 
@@ -212,7 +209,7 @@ class Use:
         ]
         inside = tuple(self._on(small, statement, stores=stores) for statement in self.scop.statements)
         statements = (*inside, *(copy.statement for copy in copies))
-        used = {each.array for s in statements for each in (*s.reads, *s.writes)}
+        used = {each.array for s in statements for each in s.accesses}
         used |= {array.name for array in self.scop.function.arrays}
         arrays = tuple(array for array in (*self.scop.arrays, small.array) if array.name in used)
         edited = replace(self.scop, statements=statements, arrays=arrays)
@@ -220,7 +217,7 @@ class Use:
         return require_same_values(self.draft, edited, tree, self.scop.domain.identity(), self.what)
 
     def _on(self, small: Small, statement: Statement, *, stores: bool) -> Statement:
-        inside = self.arrivals.intersect_domain(isl.UnionSet.from_set(statement.domain))
+        inside = self.arrivals.intersect_domain(statement.instances)
         if inside.is_empty():
             return statement
         arrival = isl.Map.from_union_map(inside)
