@@ -1,5 +1,5 @@
 """Values that have been computed and still hold where they are asked for: the table behind the elimination of common
-subexpressions, on loops (`codegen/expr/cse.py`) and on operation graphs (`ir/graph/cse.py`).
+subexpressions (`codegen/expr/cse.py`).
 
     x = a[i] * 2        a[i] * 2 is available as x
     b[i] = x            ... still: b is another array
