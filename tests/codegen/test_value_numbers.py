@@ -47,9 +47,9 @@ def test_what_is_loaded_changes_with_a_store():
     made = ValueNumbers(memory)
     element = add(Load("A", (a,), i64), 1)
     before = numbers(element, made=made)
-    memory.write(("B",))
+    memory.write("B")
     assert numbers(element, made=made) == before
-    memory.write(("A",))
+    memory.write("A")
     assert numbers(element, made=made) != before
 
 

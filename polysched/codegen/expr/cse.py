@@ -143,7 +143,7 @@ class _Merger:
                     case _:
                         index = in_subscripts(index, self.expr)
                 stmt = changed(stmt, index=index, value=new)
-                self.available.write((array,))
+                self.available.write(array)
             case For(lo=lo, hi=hi) if own:
                 stmt = changed(stmt, lo=self.expr(lo), hi=self.expr(hi))
             case If(cond=cond) if own:
