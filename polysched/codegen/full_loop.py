@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from polysched.codegen.lowered import is_mapped
 from polysched.ir.build import add, mul, sub, where
 from polysched.ir.node import flattened
 from polysched.ir.nodes import Binary, Const, Expr, For, Var
@@ -18,7 +19,7 @@ from polysched.ir.simplify import simplify
 def full_loop(loop: For, size: int) -> For:
     """The loop, of values from 0 to size - 1, over all of these, with a guard for its bounds; one on blocks or threads
     has it already, and one with a stride stays as it is."""
-    if loop.step != 1 or loop.kind.startswith(("block", "thread")):
+    if loop.step != 1 or is_mapped(loop):
         return loop
     value = Var(loop.var)
     first = [Binary("<=", low, value) for low in flattened(loop.lo, "max") if low != Const(0)]

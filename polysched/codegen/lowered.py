@@ -33,9 +33,9 @@ N = TypeVar("N")
 Element = tuple[str, tuple[Expr, ...]]  # an array and a subscript
 
 
-def is_mapped(node: Any) -> TypeGuard[For]:
-    """Is it a loop over blocks or threads?"""
-    return isinstance(node, For) and node.kind.startswith(("block", "thread"))
+def is_mapped(node: Any, *levels: str) -> TypeGuard[For]:
+    """Is it a loop over blocks or threads, or over what is named?"""
+    return isinstance(node, For) and node.kind.startswith(levels or ("block", "thread"))
 
 
 def is_flat(loop: For) -> bool:
@@ -86,6 +86,15 @@ def outermost(body: tuple[Stmt, ...], is_one: Callable[[For], bool]) -> Iterator
                 yield from outermost(inner, is_one)
             case If(then=then, other=other):
                 yield from outermost((*then, *other), is_one)
+
+
+def chain(body: Sequence[Stmt]) -> list[For]:
+    """Loops that are each all there is in the one around."""
+    loops = []
+    while len(body) == 1 and isinstance(body[0], For):
+        loops.append(body[0])
+        body = body[0].body
+    return loops
 
 
 def operation(node: Expr) -> object:

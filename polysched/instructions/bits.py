@@ -50,11 +50,6 @@ class Bits:
             terms.append(mul(masked, 1 << place) if place else masked)
         return add(*terms) if terms else Const(0)
 
-    def isl(self) -> str:
-        """The number as isl reads it."""
-        terms = (f"{1 << p} * (floor({name} / {1 << k}) mod {1 << n})" for name, k, n, p in self._runs())
-        return " + ".join(terms) or "0"
-
     def _runs(self) -> list[tuple[str, int, int, int]]:
         """Neighbors that stay neighbors: the name, its first bit, how many, and the first one's place."""
         placed = [(bit[0], bit[1], place) for place, bit in enumerate(self.bits) if bit]

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 
 from polysched.instructions.bits import Bits
 from polysched.ir.dtypes import DType, u32
-from polysched.support import isl
 
 LANES = 32
 LINE = 16  # bytes of a row that `ldmatrix` reads, and that an asynchronous copy moves at most
@@ -91,8 +90,3 @@ class Instruction:
         )
         packed = self.word.bits // self.factor.bits
         return left // packed, right // packed, sums
-
-
-def as_map(subscripts: Subscripts) -> isl.Map:
-    """{ [lane, r] -> [i, k] }"""
-    return isl.Map(f"{{ [lane, r] -> [{', '.join(bits.isl() for bits in subscripts)}] : 0 <= lane < {LANES} }}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from polysched.ir.node import children, walk
-from polysched.ir.nodes import DIVISIONS, Binary, Call, Cast, Const, Expr, Load
+from polysched.ir.nodes import DIVISIONS, LOGICAL, Binary, Call, Cast, Const, Expr, Load, Select
 
 
 @lru_cache(1 << 14)  # asked again and again of the same
@@ -31,6 +31,16 @@ def may_be_dropped(expr: Expr) -> bool:
     """Is nothing lost where it is not evaluated? It may load, which is in bounds if the program evaluates it."""
     may_go = isinstance(expr, Load) or (is_pure(expr) and is_total_operation(expr))
     return may_go and all(map(may_be_dropped, children(expr)))
+
+
+def evaluated(expr: Expr) -> tuple[Expr, ...]:
+    """The operands that are evaluated whenever the expression is."""
+    match expr:
+        case Select(cond):
+            return (cond,)
+        case Binary(op, left) if op in LOGICAL:
+            return (left,)
+    return tuple(children(expr))
 
 
 def is_total_operation(node: Expr) -> bool:

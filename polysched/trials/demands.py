@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
 
 from polysched.ir.integers.intervals import whole
@@ -77,11 +77,8 @@ def demands_of(nest: Function) -> Demands:
     collected = _Collector(nest)
     collected.block(nest.body, {}, False)
     stores = {name: tuple(found) for name, found in collected.stores.items()}
-    found = []
-    for demand in collected.found:
-        if sources := _sources(nest, stores, demand.expr, demand.scope):
-            found.append(Demand(demand.expr, demand.low, demand.high, demand.scope, sources, demand.is_guarded))
-    return Demands(nest, tuple(found), stores, frozenset(collected.ascending))
+    found = (replace(each, sources=_sources(nest, stores, each.expr, each.scope)) for each in collected.found)
+    return Demands(nest, tuple(each for each in found if each.sources), stores, frozenset(collected.ascending))
 
 
 @dataclass

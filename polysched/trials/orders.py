@@ -71,25 +71,15 @@ def _reordered(loop: For, order: str, name: str, names: list[str]) -> tuple[Stmt
     is_backwards = binary("==", var(order), BACKWARDS)
     random = floormod(_hash(add(var(k), var(order))), add(var(k), 1))
     chosen = Select(is_backwards, sub(sub(var(count), 1), var(turn)), load(table, var(turn)))
+    shuffled = (Let(at, random), store(table, (var(k),), load(table, var(at))), store(table, (var(at),), var(k)))
+    body = (Let(loop.var, add(var(first), mul(chosen, loop.step))), *loop.body)
+    filled = For(k, Const(0), var(count), 1, shuffled)
     return (
         Let(first, loop.lo),
         Let(count, trips),
         Alloc(table),
-        For(
-            k,
-            Const(0),
-            var(count),
-            1,
-            (Let(at, random), store(table, (var(k),), load(table, var(at))), store(table, (var(at),), var(k))),
-        ),
-        For(
-            turn,
-            Const(0),
-            var(count),
-            1,
-            (Let(loop.var, add(var(first), mul(chosen, loop.step))), *loop.body),
-            loc=loop.loc,
-        ),
+        filled,
+        For(turn, Const(0), var(count), 1, body, loc=loop.loc),
     )
 
 

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial, reduce
+from functools import partial
 from math import inf, isfinite, log
 from typing import Any
 
@@ -212,7 +212,7 @@ class _Beside:
             case Cast(arg, _):
                 return add(of(arg), unit)
             case Call(_, args):
-                return reduce(add, map(of, args), mul(unit, float(_LIBRARY)))
+                return add(mul(unit, float(_LIBRARY)), *map(of, args))
         return const(0.0, f64)
 
 
@@ -237,7 +237,7 @@ def _size(expr: Expr, of: Callable[[Expr], Expr]) -> Expr:
             return add(mul(of(one), of(other)), of(term))
         case Call(fn, args):
             slopes = _SLOPES.get(fn, _unknown)([_wide(arg) for arg in args], _abs(expr))
-            return reduce(add, map(mul, slopes, map(of, args)), _abs(expr))
+            return add(_abs(expr), *map(mul, slopes, map(of, args)))
     return _abs(expr)
 
 
@@ -253,7 +253,7 @@ def _reach(expr: Expr, of: Callable[[Expr], Expr]) -> Expr:
         case Call("fma", (one, other, term)):
             return binary("max", add(of(one), of(other)), of(term))
         case Call(_, args):
-            return reduce(lambda one, other: binary("max", one, other), map(of, args), _exponent(expr))
+            return binary("max", _exponent(expr), *map(of, args))
     return _exponent(expr)
 
 

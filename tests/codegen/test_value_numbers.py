@@ -1,7 +1,7 @@
 import pytest
 
+from polysched.codegen.expr.available import Available
 from polysched.codegen.expr.value_numbers import HasEffects, ValueNumbers
-from polysched.ir.available import Available
 from polysched.ir.build import add, const, mul, var
 from polysched.ir.dtypes import f32, f64, i64
 from polysched.ir.nodes import Call, Cast, Expr, Load, Select, Unary
@@ -47,9 +47,9 @@ def test_what_is_loaded_changes_with_a_store():
     made = ValueNumbers(memory)
     element = add(Load("A", (a,), i64), 1)
     before = numbers(element, made=made)
-    memory.write(("B",))
+    memory.write("B")
     assert numbers(element, made=made) == before
-    memory.write(("A",))
+    memory.write("A")
     assert numbers(element, made=made) != before
 
 

@@ -87,10 +87,7 @@ def _definition(op: str, dtype: DType, dialect: Dialect) -> list[str]:
         zero_divisor=dialect.zero_divisor,
         hides=hides,
         wide="(float)" if dtype.name == "f16" else "",
-        truncdiv=name_of("truncdiv", dtype),
-        truncmod=name_of("truncmod", dtype),
-        countdiv_by=name_of("countdiv_by", dtype),
-        truncdiv_by=name_of("truncdiv_by", dtype),
+        **{need: name_of(need, dtype) for needs in _NEEDS.values() for need in needs},
     )
     lines = [f"    {statement.strip()};" for statement in body.split(";") if statement.strip()]
     template = [f"template <typename {own}>"] if dtype == INDEX else []

@@ -119,7 +119,7 @@ def emit_call(
     It takes the parameters of `kernel`: arrays as void *, sizes as long long; `in_cuda`, as emit_cuda_file has it in
     the same file.
     """
-    return (_CallInCuda if in_cuda else _Call)(kernel, region, entry).wrap(valid_sizes)
+    return _Call(kernel, region, entry, in_cuda).wrap(valid_sizes)
 
 
 class _Block(Printer):
@@ -360,11 +360,11 @@ class _Block(Printer):
 
 
 class _Call(_Block):
-    """Prints a block around a call."""
+    """Prints a block around a call; `in_cuda` it is C++, behind the definition of what it calls."""
 
-    def __init__(self, kernel: Function, region: Region, entry: str):
+    def __init__(self, kernel: Function, region: Region, entry: str, in_cuda: bool):
         super().__init__(kernel, region)
-        self.entry = entry
+        self.entry, self.in_cuda = f"polysched::{entry}" if in_cuda else entry, in_cuda
         self.passed = [(name, self.names(name)) for name in parameters(kernel)]
 
     def kernel(self) -> None:
@@ -375,31 +375,22 @@ class _Call(_Block):
         yield f"{self.entry}({', '.join(self.passed_value(*each) for each in self.passed)}) == 0"
 
     def passed_value(self, name: str, local: str) -> str:
-        return local if name in self.fn.sizes else self.region.expressions[name]
+        if name in self.fn.sizes:
+            return local
+        value = self.region.expressions[name]
+        is_cast = self.in_cuda and name in self.arrays
+        return f"({CUDA.types[self.arrays[name].dtype.name]} *)({value})" if is_cast else value
 
     def declare_sizes(self) -> None:
         super().declare_sizes()
-        self.listing(f"extern int {self.entry}", [self.parameter(name) for name, _ in self.passed], ";")
+        if not self.in_cuda:
+            self.listing(f"extern int {self.entry}", [self.parameter(name) for name, _ in self.passed], ";")
 
     def declare_locals(self) -> None:
         pass
 
     def pointer(self, array: Array) -> str:
         return f"{'' if array.name in self.written else 'const '}void *{self.names(array.name)}"
-
-
-class _CallInCuda(_Call):
-    """The same in C++, behind the definition of what it calls."""
-
-    def __init__(self, kernel: Function, region: Region, entry: str):
-        super().__init__(kernel, region, f"polysched::{entry}")
-
-    def declare_sizes(self) -> None:
-        _Block.declare_sizes(self)
-
-    def passed_value(self, name: str, local: str) -> str:
-        value = super().passed_value(name, local)
-        return f"({CUDA.types[self.arrays[name].dtype.name]} *)({value})" if name in self.arrays else value
 
 
 def loops_on_threads(kernel: Function) -> list[For]:

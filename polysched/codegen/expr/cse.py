@@ -28,11 +28,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from polysched.codegen.expr.available import Available
 from polysched.codegen.expr.cost import COSTS, cost
 from polysched.codegen.expr.value_numbers import HasEffects, ValueNumbers
 from polysched.codegen.lowered import changed, if_changed, in_subscripts, is_mapped
 from polysched.config.heuristics.code import SHARED_REACH
-from polysched.ir.available import Available
 from polysched.ir.node import map_children, substitute
 from polysched.ir.nodes import (
     LOGICAL,
@@ -143,7 +143,7 @@ class _Merger:
                     case _:
                         index = in_subscripts(index, self.expr)
                 stmt = changed(stmt, index=index, value=new)
-                self.available.write((array,))
+                self.available.write(array)
             case For(lo=lo, hi=hi) if own:
                 stmt = changed(stmt, lo=self.expr(lo), hi=self.expr(hi))
             case If(cond=cond) if own:

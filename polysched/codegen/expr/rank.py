@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-from polysched.ir.effects import is_total_operation, may_change
+from polysched.ir.effects import evaluated, is_total_operation, may_change
 from polysched.ir.node import children, walk
-from polysched.ir.nodes import DIVISIONS, Binary, Call, Const, Expr, For, Load, Select, Var
+from polysched.ir.nodes import DIVISIONS, Binary, Call, Const, Expr, For, Load, Var
 
 
 @dataclass(frozen=True)
@@ -152,16 +152,11 @@ class Scope:
 @lru_cache(1 << 14)  # few expressions have any, and all are asked
 def divisors(expr: Expr) -> tuple[Expr, ...]:
     """What is divided by, whenever `expr` is evaluated."""
+    inside = tuple(divisor for operand in evaluated(expr) for divisor in divisors(operand))
     match expr:
-        case Const() | Var():
-            return ()
-        case Binary("&&" | "||", left, _):
-            return divisors(left)
-        case Select(cond):
-            return divisors(cond)
-        case Binary(op, left, right) if op in DIVISIONS and not isinstance(right, Const):
-            return right, *divisors(left), *divisors(right)
-    return tuple(divisor for child in children(expr) for divisor in divisors(child))
+        case Binary(op, _, right) if op in DIVISIONS and not isinstance(right, Const):
+            return right, *inside
+    return inside
 
 
 def _operands_of_min(expr: Expr) -> Iterator[Expr]:

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
+from polysched.codegen.expr.available import Available
 from polysched.codegen.lowered import operation
-from polysched.ir.available import Available
 from polysched.ir.node import children
 from polysched.ir.nodes import Call, Expr, Load, Var
 
@@ -48,7 +48,7 @@ class ValueNumbers:
             case Call(pure=False):
                 raise HasEffects
             case _:
-                stamp = self.memory.stamp((expr.array,)) if isinstance(expr, Load) else None
+                stamp = self.memory.stamp(expr.array) if isinstance(expr, Load) else None
                 key = operation(expr), stamp, *map(self._number, children(expr))
                 number = self._numbers.setdefault(key, len(self._numbers))
         self._known[id(expr)] = number

@@ -229,15 +229,11 @@ class StagedKernel:
         return self.renamed((Barrier(), *self.fills(full or [], None), Barrier(), *updates))
 
     def fills(self, facts: list[Linear], slot: Expr | None) -> tuple[Stmt, ...]:
-        return self.renamed(
-            tuple(
-                stmt
-                for staged in self.plan.copies
-                for stmt in copied(
-                    staged, self.extents[staged.load.array], self.lanes, self.loops, facts, slot, self.line
-                )
-            )
-        )
+        filled: list[Stmt] = []
+        for staged in self.plan.copies:
+            extents = self.extents[staged.load.array]
+            filled += copied(staged, extents, self.lanes, self.loops, facts, slot, self.line)
+        return self.renamed(tuple(filled))
 
     def without_guards(self, value: Expr) -> Expr:
         """The value without the padding that copies have as zeros, too."""

@@ -188,10 +188,7 @@ def _of_lanes(loop: For, lane: str) -> For:
         points = tuple(_unrolled(stmt) for stmt in loop.body)
         return replace(loop, kind="serial", body=points)
     body: tuple[Stmt, ...] = tuple(_of_lanes(s, lane) if isinstance(s, For) else s for s in loop.body)
-    is_last = loop.kind.startswith("thread") and not any(
-        isinstance(s, For) and s.kind.startswith("thread") for s in loop.body
-    )
-    if is_last:
+    if is_mapped(loop, "thread") and not any(is_mapped(stmt, "thread") for stmt in loop.body):
         body = (For(lane, Const(0), Const(LANES), 1, body, "thread.x"),)
     return replace(loop, body=body)
 

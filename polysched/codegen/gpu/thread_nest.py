@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from polysched.codegen.lowered import from_start, is_mapped
+from polysched.codegen.lowered import chain, from_start, is_mapped
 from polysched.codegen.memory.tile_nest import Side, mentions, side_of
 from polysched.config.target import LIMITS
 from polysched.ir.effects import may_change
@@ -62,13 +62,13 @@ class ThreadNest:
 
 def thread_nest(loop: For) -> ThreadNest | None:
     """`loop` as such a kernel; None if it is none, or has bounds that its own stores may change."""
-    around = _chain((loop,))
+    around = chain((loop,))
     body = around[-1].body
     sums = [k for k, stmt in enumerate(body) if isinstance(stmt, For) and stmt.kind == "serial"]
     if len(body) > 1 and len(sums) != 1:
         return None
     place = sums[0] if len(body) > 1 else 0
-    loops = [*around, *_chain(body[place : place + 1])]
+    loops = [*around, *chain(body[place : place + 1])]
     body = loops[-1].body
     if len(body) != 1 or not isinstance(body[0], Store) or any(may_change(each.lo, each.hi) for each in loops):
         return None
@@ -88,20 +88,11 @@ def thread_nest(loop: For) -> ThreadNest | None:
     return replace(nest, before=before, after=after, shared=sum(each.kind == "serial" for each in around))
 
 
-def _chain(body: Sequence[Stmt]) -> list[For]:
-    """Loops that are each all there is in the one around."""
-    loops = []
-    while len(body) == 1 and isinstance(body[0], For):
-        loops.append(body[0])
-        body = body[0].body
-    return loops
-
-
 def _at_points(body: Sequence[Stmt], points: Sequence[For]) -> tuple[Store, ...] | None:
     """The stores of these statements, each of which runs at all points, for one point; None if some do not."""
     found: list[Stmt] = []
     for stmt in body:
-        loops, names = _chain((stmt,)), dict[str, Expr]()
+        loops, names = chain((stmt,)), dict[str, Expr]()
         inside: tuple[Stmt, ...] = loops[-1].body if loops else (stmt,)
         for own, point in zip(loops, points, strict=False):
             bounds = substitute((own.lo, own.hi), names)

@@ -14,10 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Set
 from dataclasses import dataclass
-from functools import reduce
 from math import gcd
 
-from polysched.ir.build import add, floordiv, mul, sub
+from polysched.ir.build import add, binary, floordiv, mul, sub
 from polysched.ir.dtypes import i64
 from polysched.ir.effects import is_total_operation
 from polysched.ir.integers.facts import Facts
@@ -233,7 +232,7 @@ def expression(form: Linear) -> Expr:
         return Unary("-", add(*minus))
     if not plus:
         plus, constant = [Const(constant)], 0
-    total = reduce(sub, minus, add(*plus))
+    total = binary("-", add(*plus), *minus)
     return add(total, constant) if constant > 0 else sub(total, -constant) if constant < 0 else total
 
 

@@ -22,14 +22,12 @@ from math import prod
 from polysched.codegen.lowered import around, changed
 from polysched.config.heuristics.gpu import PRELOADED
 from polysched.ir.build import add, mul
-from polysched.ir.effects import may_be_dropped
-from polysched.ir.node import children, map_blocks, map_list, rewrite, substitute, variables, walk
+from polysched.ir.effects import evaluated, may_be_dropped
+from polysched.ir.node import map_blocks, map_list, rewrite, substitute, variables, walk
 from polysched.ir.nodes import (
-    LOGICAL,
     Alloc,
     Array,
     Barrier,
-    Binary,
     Const,
     Expr,
     For,
@@ -122,12 +120,8 @@ class _Loop:
 
 def _evaluated(expr: Expr) -> Iterator[Select]:
     """The conditional values in an expression that are certain to be evaluated with it, outermost ones."""
-    match expr:
-        case Select():
-            yield expr
-        case Binary(op, left) if op in LOGICAL:
-            yield from _evaluated(left)
-        case _:
-            for child in children(expr):
-                if isinstance(child, Expr):
-                    yield from _evaluated(child)
+    if isinstance(expr, Select):
+        yield expr
+        return
+    for operand in evaluated(expr):
+        yield from _evaluated(operand)

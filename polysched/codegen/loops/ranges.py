@@ -22,7 +22,7 @@ from functools import lru_cache, reduce
 from polysched.codegen.expr.sums import Term, terms_of
 from polysched.codegen.loops.inequalities import is_total
 from polysched.codegen.lowered import changed, with_own
-from polysched.ir.build import add, binary, mul, sub
+from polysched.ir.build import add, binary, mul
 from polysched.ir.dtypes import boolean, i64
 from polysched.ir.integers.facts import Facts
 from polysched.ir.integers.knowledge import LARGEST
@@ -286,4 +286,4 @@ def _over(term: Expr, divisor: Expr) -> tuple[Expr, Expr] | None:
 
 def _sum(terms: list[Term]) -> Expr:
     added, subtracted = ([term for minus, term in terms if minus is which] for which in (False, True))
-    return simplify(reduce(sub, subtracted, add(*added) if added else Const(0)))
+    return simplify(binary("-", add(*added) if added else Const(0), *subtracted))

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from polysched.codegen.lowered import around, is_flat, moved, private
+from polysched.codegen.lowered import around, chain, is_flat, moved, private
 from polysched.codegen.memory.full_part import Elements
 from polysched.codegen.memory.runs_when import runs_when
 from polysched.codegen.memory.surrounded import Surrounded
@@ -46,7 +46,7 @@ class _Accumulator(Surrounded):
 
     def replacing(self, loop: For) -> Any | None:
         """Serial loops around each other, with scalars; None if they are none, or have nothing to keep."""
-        loops = _perfect(loop) if self.nested else [loop]
+        loops = chain((loop,)) if self.nested else [loop]
         inner = loops[-1]
         is_serial = all(each.kind == "serial" and not may_change(each.lo, each.hi) for each in loops)
         runs = _runs(loops)
@@ -84,14 +84,6 @@ class _Accumulator(Surrounded):
         uses = {n.index for stmt in body for n in walk(stmt) if isinstance(n, Load | Store) and n.array == name}
         is_read = any(isinstance(n, Load) and n.array == name and n.index == index for n in walk(body))
         return is_read and all(are_apart(index, use, self.loops, self.facts) for use in uses - {index})
-
-
-def _perfect(loop: For) -> list[For]:
-    """The loop, and those that are each all there is in the one around."""
-    loops = [loop]
-    while len(loops[-1].body) == 1 and isinstance(inner := loops[-1].body[0], For):
-        loops.append(inner)
-    return loops
 
 
 def _runs(loops: Sequence[For]) -> list[Expr] | None:

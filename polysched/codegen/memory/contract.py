@@ -104,15 +104,11 @@ def _declared_inside(
     if len(subscripts) != 1 or not is_fixed(subscripts.pop(), body):
         return None
     inside = _with_dimensions(body, array.name)
-    if axis.startswith("block") and any(map(_is_on_threads, walk(tuple(users)))):
+    if axis.startswith("block") and any(is_mapped(node, "thread") for node in walk(tuple(users))):
         first = next((stmt for stmt in body if not isinstance(stmt, Alloc)), None)
         before = () if isinstance(first, Barrier) else (Barrier(),)  # until nobody uses what it held before
         return (Alloc(replace(array, shape=(), space="shared")), *before, *inside)
     return (Alloc(replace(array, shape=())), *inside)
-
-
-def _is_on_threads(node: Any) -> bool:
-    return isinstance(node, For) and node.kind.startswith("thread")
 
 
 def _row_inside(body: tuple[Stmt, ...], array: Array, stays: Callable[[str], bool]) -> tuple[Stmt, ...] | None:

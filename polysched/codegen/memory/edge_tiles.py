@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Set
 from dataclasses import dataclass, replace
-from functools import reduce
 
 from polysched.codegen.memory.full_part import Elements
 from polysched.codegen.memory.tile_nest import Side, TileNest, mentions
@@ -71,7 +70,7 @@ def _is_box(side: Side, nest: TileNest) -> bool:
 def _last_begin(side: Side) -> Expr:
     """Where a whole tile begins that ends no later than the loop."""
     ends = (expression(added(high, {None: side.trips}, -1)) for high in forms(side.loop.hi, upper=True))
-    return reduce(lambda one, other: binary("min", one, other), ends)
+    return binary("min", *ends)
 
 
 def _reads(nest: TileNest, kept: Elements, stored: Set[str]) -> list[tuple[str, Linear]] | None:

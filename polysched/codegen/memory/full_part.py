@@ -13,14 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Set
 from dataclasses import dataclass, field, replace
-from functools import reduce
 
 from polysched.codegen.memory.tile_nest import TileNest, full_when, least, mentions
-from polysched.ir.build import conjunction, floordiv
+from polysched.ir.build import binary, conjunction, floordiv
 from polysched.ir.effects import may_change
 from polysched.ir.integers.linear import Linear, added, constant_of, expression, forms, never_negative
 from polysched.ir.node import variables, walk
-from polysched.ir.nodes import Binary, Expr, For, Load, Select, Store, Var
+from polysched.ir.nodes import Expr, For, Load, Select, Store, Var
 
 Elements = dict[str, tuple[Expr, ...]]  # by their arrays: the subscripts
 
@@ -36,9 +35,9 @@ class FullPart:
 
     def ends(self, loop: For, first: Var) -> tuple[Expr, Expr]:
         """Where the part of the loop begins, and where it ends if `first` is its begin; it is empty if it is none."""
-        clipped = Binary("min", reduce(lambda a, b: Binary("max", a, b), self.lows, loop.lo), loop.hi)
+        clipped = binary("min", binary("max", loop.lo, *self.lows), loop.hi)
         begin = Select(conjunction(self.always), clipped, loop.hi) if self.always else clipped
-        return begin, Binary("max", reduce(lambda a, b: Binary("min", a, b), self.highs, loop.hi), first)
+        return begin, binary("max", binary("min", loop.hi, *self.highs), first)
 
 
 def full_part(nest: TileNest) -> FullPart | None:

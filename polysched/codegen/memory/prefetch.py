@@ -23,20 +23,18 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from polysched.codegen.lowered import own_expressions
+from polysched.codegen.lowered import changed, own_expressions
 from polysched.codegen.parallel.declined import decline_prefetch
 from polysched.config.heuristics.cpu import NEAR
 from polysched.config.machine import LINE
 from polysched.ir.build import add, binary, where
-from polysched.ir.effects import is_pure, is_total
+from polysched.ir.effects import evaluated, is_pure, is_total
 from polysched.ir.integers.linear import added, constant_of, forms
 from polysched.ir.integers.trips import most_trips
-from polysched.ir.node import arrays_of, children, loaded, map_children, stored, substitute, variables, walk
+from polysched.ir.node import arrays_of, loaded, rewrite, stored, substitute, variables, walk
 from polysched.ir.nodes import (
-    LOGICAL,
     Alloc,
     Array,
-    Binary,
     Expr,
     For,
     Function,
@@ -44,7 +42,6 @@ from polysched.ir.nodes import (
     Let,
     Load,
     Prefetch,
-    Select,
     Stmt,
     Var,
 )
@@ -55,10 +52,9 @@ def with_prefetches(fn: Function, *, on_gpu: bool = False) -> Function:
     """`fn` where loops fetch what they are to, which a GPU does not; the same object if there are none."""
     arrays, names = arrays_of(fn), fresh_names("q", used_names(fn))
 
-    def visit(node: Any) -> Any:
-        node = map_children(node, visit)
+    def rule(node: Any) -> For | None:
         if not (isinstance(node, For) and node.prefetch):
-            return node
+            return None
         loop = replace(node, prefetch=())
         if on_gpu:
             for name, _ in node.prefetch:
@@ -67,7 +63,7 @@ def with_prefetches(fn: Function, *, on_gpu: bool = False) -> Function:
         ahead = tuple(s for name, n in node.prefetch for s in _ahead(loop, name, arrays.get(name), n, names))
         return replace(loop, body=(*ahead, *loop.body))
 
-    return map_children(fn, visit)
+    return changed(fn, body=rewrite(fn.body, rule))
 
 
 def _ahead(
@@ -163,14 +159,8 @@ class _Places:
 def _evaluated(expr: Expr) -> Iterator[Expr]:
     """The nodes that are evaluated whenever the expression is."""
     yield expr
-    match expr:
-        case Select(cond=cond):
-            yield from _evaluated(cond)
-        case Binary(op, left) if op in LOGICAL:
-            yield from _evaluated(left)
-        case _:
-            for child in children(expr):
-                yield from _evaluated(child)
+    for operand in evaluated(expr):
+        yield from _evaluated(operand)
 
 
 def _shares_a_line(one: Stmt, other: Stmt) -> bool:

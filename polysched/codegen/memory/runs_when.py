@@ -7,8 +7,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 
+from polysched.codegen.memory.tile_nest import mentions
 from polysched.ir.build import binary
 from polysched.ir.integers.linear import added, forms
 from polysched.ir.node import substitute, variables
@@ -34,13 +35,4 @@ def runs_when(loops: Sequence[For]) -> list[Expr] | None:
 def _is_longest_at_first(loop: For, outer: str) -> bool:
     """Does no upper bound move away from a lower one while the outer loop, which steps forward, runs?"""
     spans = (added(high, low, -1) for low in forms(loop.lo, upper=False) for high in forms(loop.hi, upper=True))
-    return all(
-        factor <= 0 if atom == Var(outer) else outer not in _names(atom)
-        for span in spans
-        for atom, factor in span.items()
-        if factor
-    )
-
-
-def _names(atom: Expr | None) -> Set[str]:
-    return variables((atom,)) if atom is not None else set()
+    return all(span.pop(Var(outer), 0) <= 0 and not mentions(span, [outer]) for span in spans)

@@ -12,12 +12,12 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from polysched.codegen.lowered import is_mapped
+from polysched.codegen.lowered import is_flat, is_mapped
 from polysched.config.heuristics.code import TILE_LOOP
 from polysched.ir.effects import may_change
 from polysched.ir.integers.linear import Linear, added, constant_of, forms
 from polysched.ir.node import variables
-from polysched.ir.nodes import For, Let, Stmt, Store, Var
+from polysched.ir.nodes import For, Let, Stmt, Var
 
 
 @dataclass(frozen=True)
@@ -66,11 +66,10 @@ def tile_nest(loop: For, *, may_move: bool = False) -> TileNest | None:
         body = body[0].body
     if any(mentions(side.start, [loop.var]) for side in sides) and any(side.loop.kind == "vector" for side in sides):
         return None
-    is_flat = all(isinstance(stmt, Store | Let) for stmt in body)
     moves = may_change(*(bound for each in loops for bound in (each.lo, each.hi)))
     reduces = any(each.reduces for each in loops)  # by name, which elements in registers do not have
     is_unrolled = any(side.loop.kind == "unrolled" for side in sides)
-    if is_mapped(loop) or loop.step != 1 or moves or reduces or not is_flat or not is_unrolled:
+    if is_mapped(loop) or loop.step != 1 or moves or reduces or not is_flat(loops[-1]) or not is_unrolled:
         return None
     return TileNest(loop, tuple(sides), body)
 

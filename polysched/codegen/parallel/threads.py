@@ -13,7 +13,6 @@ calls functions, and goes once over its data, so that cores share a memory that 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import reduce
 from math import inf, prod
 
 from polysched.config.heuristics.cpu import (
@@ -51,7 +50,7 @@ def worth_threads(
         if count is None:
             return ()
         starts = mul(Cast(count, f64), starts)
-    work = reduce(add, (_work(statement, context) for statement in statements))
+    work = add(*(_work(statement, context) for statement in statements))
     return (simplify(binary(">=", work, starts)),)
 
 

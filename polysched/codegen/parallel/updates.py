@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
 
 from polysched.codegen.lowered import moved, values_of_lets
 from polysched.ir.build import add, binary, sub
@@ -109,8 +108,8 @@ def _place(array: Array, subscripts: list[tuple[Expr, ...]], loop: For) -> tuple
         highs = [bounded(part, loops, upper=True) for part in found]
         if row is not None or None in lows or None in highs:
             return None
-        low = reduce(lambda a, b: Binary("min", a, b), [part for part in lows if part])
-        high = reduce(lambda a, b: Binary("max", a, b), [part for part in highs if part])
+        low = binary("min", *(part for part in lows if part))
+        high = binary("max", *(part for part in highs if part))
         # Bounds of loops are not exact: the elements between them are in the array all the same.
         low, high = Binary("max", low, Const(0)), Binary("min", high, sub(extent, 1))
         row = Row(axis, low, Binary("max", add(sub(high, low), 1), Const(0)))

@@ -26,7 +26,6 @@ class Loop:
 
     header: int  # the first instruction of every iteration
     body: frozenset[int]  # with those of the loops inside
-    jumps: frozenset[int]  # back to the header
     parent: int | None  # which loop is right around this one, by its header
     depth: int  # 1 for an outermost loop
     is_innermost: bool
@@ -51,7 +50,6 @@ def find_loops(instructions: Sequence[Instruction]) -> tuple[Loop, ...]:
         Loop(
             header=header,
             body=frozenset(body),
-            jumps=frozenset(jumps[header]),
             parent=min(around[header], key=lambda other: len(bodies[other]), default=None),
             depth=len(around[header]) + 1,
             is_innermost=not any(header in outer for outer in around.values()),

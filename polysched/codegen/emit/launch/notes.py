@@ -10,7 +10,7 @@ from math import prod
 from typing import Any
 
 from polysched.codegen.lowered import elements
-from polysched.ir.node import children, walk
+from polysched.ir.node import children, loaded, walk
 from polysched.ir.node import statements as every
 from polysched.ir.nodes import MMA, SHUFFLE, Alloc, Array, Barrier, Call, Const, For, If, Load, Stmt, Store
 
@@ -28,13 +28,8 @@ def note(statements: tuple[Stmt, ...], threads: tuple[int, int, int]) -> str:
 def _copies(statements: tuple[Stmt, ...]) -> Iterator[str]:
     shared = {array.name: array for array in _arrays(statements) if array.space == "shared"}
     own = [array.name for array in _arrays(statements)]
-    sources = {
-        load.array: None
-        for store in _stores(statements)
-        if store.array in shared
-        for load in walk(store.value)
-        if isinstance(load, Load) and load.array not in own
-    }
+    copied = (load.array for store in _stores(statements) if store.array in shared for load in _loads(store))
+    sources = dict.fromkeys(name for name in copied if name not in own)
     if any(isinstance(node, Call) and node.fn == SHUFFLE for node in walk(statements)):
         yield "lanes of a warp are added up by shuffles"
     if shared:
@@ -52,9 +47,9 @@ def _sums(statements: tuple[Stmt, ...]) -> Iterator[str]:
     private = {array.name: array for array in _arrays(statements) if array.space == "private" and array.shape}
     kept: dict[str, Array] = {}
     for store in _stores(statements):
-        sources = {node.array for node in walk(store.value) if isinstance(node, Load)} & private.keys()
+        sources = loaded(store.value) & private.keys()
         if store.array not in private and len(sources) == 1:
-            kept[store.array] = private[sources.pop()]
+            kept[store.array] = private[next(iter(sources))]
     for name, array in kept.items():
         yield f"{elements(array)} elements of {name} in registers"
 

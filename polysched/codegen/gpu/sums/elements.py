@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from polysched.codegen.lowered import is_flat
 from polysched.codegen.memory.tile_nest import side_of
 from polysched.codegen.parallel.updates import Update
 from polysched.config.target import LIMITS
@@ -22,7 +23,7 @@ from polysched.ir.effects import may_change
 from polysched.ir.integers.linear import Linear, forms
 from polysched.ir.integers.trips import most_trips
 from polysched.ir.node import loads, variables, walk
-from polysched.ir.nodes import Alloc, Binary, Expr, For, If, Let, Store, Var
+from polysched.ir.nodes import Alloc, Binary, Expr, For, If, Var
 
 
 def guards_of(loop: For, around: Sequence[For], updates: Sequence[Update]) -> tuple[tuple[Expr, ...], For] | None:
@@ -42,7 +43,7 @@ def guards_of(loop: For, around: Sequence[For], updates: Sequence[Update]) -> tu
         conditions.append(condition)
     if is_read:
         conditions.append(binary("<", loop.lo, loop.hi))
-    has_terms = not is_read or all(isinstance(stmt, Store | Let) for stmt in loop.body)
+    has_terms = not is_read or is_flat(loop)
     return (tuple(conditions), loop) if is_told() and has_terms else None
 
 

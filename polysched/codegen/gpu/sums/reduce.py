@@ -192,7 +192,7 @@ class _Reducer:
 
     def on_blocks(self, loop: For, updates: list[Update], ends: _Ends) -> tuple[Stmt, ...]:
         finish, count, dealt = _finish((), ends), trips(loop), _dealt_to(loop)
-        lanes = [node for node in walk(loop.body) if _is_lanes(node)]
+        lanes = [node for node in walk(loop.body) if is_mapped(node, "thread.x")]
         size = dealt or max((_dealt_to(each) or SUM_THREADS for each in lanes), default=SUM_THREADS)
 
         def alone() -> For:
@@ -208,7 +208,7 @@ class _Reducer:
 
         def share(thread: Expr) -> For:
             first = Var(block) if width == 1 else add(mul(Var(block), width), thread)
-            body = rewrite(loop.body, lambda node: _strided(node, thread, size) if _is_lanes(node) else None)
+            body = rewrite(loop.body, lambda n: _strided(n, thread, size) if is_mapped(n, "thread.x") else None)
             return _strided(replace(loop, body=body), first, width * SUM_BLOCKS)
 
         def keep(update: Update, value: Expr) -> tuple[Stmt, ...]:
@@ -331,14 +331,10 @@ def _dealt_to(loop: For) -> int | None:
     return None
 
 
-def _is_lanes(node: Any) -> bool:
-    return isinstance(node, For) and node.kind == "thread.x"
-
-
 def _is_on_threads(loop: For) -> bool:
     """Is all that it stores inside of thread loops that reduce, or are there none?"""
     lanes = [node for node in walk(loop.body) if is_mapped(node)]
-    if any(not _is_lanes(each) or not each.reduces or may_change(each.lo, each.hi) for each in lanes):
+    if any(not is_mapped(each, "thread.x") or not each.reduces or may_change(each.lo, each.hi) for each in lanes):
         return False
     inside = sum(isinstance(node, Store) for each in lanes for node in walk(each.body))
     return not lanes or inside == sum(isinstance(node, Store) for node in walk(loop.body))

@@ -40,17 +40,17 @@ from polysched.ir.rename import fresh_names
 def is_in_rows(kernel: For) -> bool:
     """Are there loops on thread.x, some of which reduce, one after the other in its loops on blocks?"""
     loop = kernel
-    while len(loop.body) == 1 and _is_on_blocks(loop.body[0]):
+    while len(loop.body) == 1 and is_mapped(loop.body[0], "block"):
         (loop,) = loop.body  # type: ignore[assignment]  # a loop on blocks
     is_one = len(loop.body) == 1 and isinstance(loop.body[0], For)
     inside = {node.kind for node in walk(loop.body) if is_mapped(node)}
     sums = {node.kind for node in walk(kernel) if isinstance(node, For) and node.reduces}
-    return _is_on_blocks(loop) and not is_one and inside == sums == {"thread.x"}
+    return is_mapped(loop, "block") and not is_one and inside == sums == {"thread.x"}
 
 
 def in_rows(kernel: For, arrays: Mapping[str, Array], adder: Adder, finish: Finish) -> For:
     """The kernel with its sums on all threads of a block; on one thread if there is one that they cannot add up."""
-    lanes = [node for node in walk(kernel) if isinstance(node, For) and node.kind == "thread.x"]
+    lanes = [node for node in walk(kernel) if is_mapped(node, "thread.x")]
     lengths = [most_trips(Const(0) if each.reduces else each.lo, each.hi, each.step) for each in lanes]
     most = max(UNKNOWN_BLOCK["x"] if length is None else length for length in lengths)
     size = LIMITS.team(most)
@@ -80,12 +80,8 @@ def _sum(
         return None
     if loop.step != 1 or most_trips(loop.lo, Const(0), 1) != 0:
         return None
-    guarded = guards_of(loop, [node for node in walk(kernel) if _is_on_blocks(node)], updates)
+    guarded = guards_of(loop, [node for node in walk(kernel) if is_mapped(node, "block")], updates)
     return None if guarded is None else (updates, *guarded)
-
-
-def _is_on_blocks(node: Any) -> bool:
-    return isinstance(node, For) and node.kind.startswith("block")
 
 
 def _share(loop: For, size: int, taken: set[str]) -> tuple[Stmt, ...]:
@@ -104,7 +100,7 @@ def _share(loop: For, size: int, taken: set[str]) -> tuple[Stmt, ...]:
 
 def _on_one_thread(kernel: For) -> For:
     def rule(node: Any) -> Any:
-        if not isinstance(node, For) or node.kind != "thread.x":
+        if not is_mapped(node, "thread.x"):
             return None
         if node.reduces:
             decline(node, "not all that it adds up are parts of fixed elements")

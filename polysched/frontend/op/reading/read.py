@@ -87,8 +87,8 @@ class _Reader:
             raise self.source.error(definition, f"'{definition.name}' gives nothing", hint)
         results = tuple(output.value for output in outputs)
         graph = Graph(definition.name, self.emit.builder.block(*results))
-        body, captured = settled(self.emit, eliminate(graph).graph.body)
-        graph = _named(eliminate(replace(graph, body=body)).graph, self.emit.named)
+        body, captured = settled(self.emit, eliminate(graph).body)
+        graph = _named(eliminate(replace(graph, body=body)), self.emit.named)
         named = zip(outputs, graph.body.results, strict=True)
         outputs = [replace(output, value=value) for output, value in named]
         return Program(graph, tuple(outputs), tuple(self.arrays_returned), captured)

@@ -1,4 +1,4 @@
-from polysched.ir.available import Available
+from polysched.codegen.expr.available import Available
 
 
 def test_an_inner_block_sees_the_outer_and_is_forgotten():
@@ -14,15 +14,15 @@ def test_an_inner_block_sees_the_outer_and_is_forgotten():
 
 def test_stamps_differ_after_writes_and_between_blocks():
     table: Available[str] = Available()
-    before = table.stamp(["a"])
-    table.write(["b"])
-    assert table.stamp(["a"]) == before
+    before = table.stamp("a")
+    table.write("b")
+    assert table.stamp("a") == before
     with table.block():
-        first = table.stamp(["a"])
+        first = table.stamp("a")
     with table.block():
-        assert len({before, first, table.stamp(["a"])}) == 3
-    assert table.stamp(["a"]) == before
-    table.write(["a"])
-    written = table.stamp(["a"])
+        assert len({before, first, table.stamp("a")}) == 3
+    assert table.stamp("a") == before
+    table.write("a")
+    written = table.stamp("a")
     table.write_all()
-    assert len({before, written, table.stamp(["a"])}) == 3
+    assert len({before, written, table.stamp("a")}) == 3

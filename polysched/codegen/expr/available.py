@@ -1,5 +1,5 @@
 """Values that have been computed and still hold where they are asked for: the table behind the elimination of common
-subexpressions, on loops (`codegen/expr/cse.py`) and on operation graphs (`ir/graph/cse.py`).
+subexpressions (`codegen/expr/cse.py`).
 
     x = a[i] * 2        a[i] * 2 is available as x
     b[i] = x            ... still: b is another array
@@ -14,7 +14,7 @@ blocks below, too.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from typing import Generic, TypeVar
 
@@ -51,14 +51,14 @@ class Available(Generic[V]):
     def add(self, key: Hashable, value: V) -> None:
         self._scopes[-1][key] = value
 
-    def stamp(self, reads: Iterable[str]) -> Hashable:
-        """Part of a key that is the same as long as all this memory is, and only in this block."""
-        return self._blocks[-1], self._epoch, *((name, self._writes[name]) for name in sorted(reads))
+    def stamp(self, array: str) -> Hashable:
+        """Part of a key that is the same as long as the array is, and only in this block."""
+        return self._blocks[-1], self._epoch, self._writes[array]
 
-    def write(self, names: Iterable[str]) -> None:
-        """This memory changes."""
-        self._writes.update(names)
+    def write(self, array: str) -> None:
+        """The array changes."""
+        self._writes[array] += 1
 
     def write_all(self) -> None:
-        """Any memory may change."""
+        """Any array may change."""
         self._epoch += 1
