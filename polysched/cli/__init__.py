@@ -9,6 +9,7 @@ polysched explain PLACE|FILE|FILE:LINE             why loops are parallel, tiled
 polysched report PLACE -o report.html              one page: code, dependences, trees and pictures, with links
 polysched inspect FILE.cu|PLACE                    what nvcc makes of CUDA: loops, instructions, registers, occupancy
 polysched calibrate                                the rates of this machine, measured and kept for predictions
+polysched doctor                                   compilers, libraries and devices: what is there, what is missing
 polysched verify PLACE                             kernels against dependences and the nest interpreted, without a GPU
 polysched verify FILE.cu --grid 4 --block 32 ...   races and wrong accesses of a kernel written in CUDA
 """
@@ -19,7 +20,7 @@ import argparse
 import sys
 from typing import Any
 
-from polysched.cli import calibrate, demo, explain, inspect, opt, report, show, verify
+from polysched.cli import calibrate, demo, doctor, explain, inspect, opt, report, show, verify
 from polysched.cli.streams import run_in_streams
 from polysched.support.version import __version__
 
@@ -46,7 +47,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True)
     walk = commands.add_parser("demo", help="the two-loop stencil step by step, then gemm, Jacobi and Seidel timed")
     walk.set_defaults(run=_demo)
-    for command in (opt, show, explain, report, inspect, verify, calibrate):
+    for command in (opt, show, explain, report, inspect, verify, calibrate, doctor):
         command.add(commands)
     return parser
 

@@ -33,7 +33,7 @@ _BUILDING = "polysched-building-"
 def cached(parts: Iterable[str], suffix: str, build: Callable[[Path], object]) -> Path:
     """The file for these parts; if there is no good one, `build` is called with the path to write it to, in an empty
     folder that goes away afterwards. ToolchainError if nothing can be kept."""
-    folder, key = _folder(), _key(parts)
+    folder, key = cache_folder(), _key(parts)
     if kept := _kept(folder, key, suffix):
         return kept[0]
     try:
@@ -53,7 +53,7 @@ def remember(parts: Iterable[str], suffix: str, content: bytes) -> None:
     """Keeps the content for these parts, if it can be kept, in place of another one."""
     with suppress(ToolchainError, OSError):
         parts = tuple(parts)
-        for path in _folder().glob(f"{_key(parts)}-*{suffix}"):
+        for path in cache_folder().glob(f"{_key(parts)}-*{suffix}"):
             if not path.stem.endswith(_digest(content)):
                 path.unlink(missing_ok=True)
         cached(parts, suffix, lambda path: path.write_bytes(content))
@@ -62,7 +62,7 @@ def remember(parts: Iterable[str], suffix: str, content: bytes) -> None:
 def remembered(parts: Iterable[str], suffix: str) -> bytes | None:
     """The content that is kept for these parts; None if there is none."""
     try:
-        kept = _kept(_folder(), _key(parts), suffix)
+        kept = _kept(cache_folder(), _key(parts), suffix)
     except ToolchainError:
         return None
     return kept[1] if kept else None
@@ -101,7 +101,7 @@ def _is_trusted(found: os.stat_result) -> bool:
 # --- the folder
 
 
-def _folder() -> Path:
+def cache_folder() -> Path:
     """The folder that the user names; else one in the home, or where that cannot be, among temporary files."""
     if named := os.environ.get("POLYSCHED_CACHE"):
         return _usable(Path(os.path.expanduser(named)))
