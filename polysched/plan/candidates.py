@@ -10,12 +10,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 
+from polysched.config.heuristics.cost import ALIKE
 from polysched.config.machine import Machine
 from polysched.config.options import Options
-from polysched.cost.prediction import Prediction
+from polysched.cost.prediction import Prediction, duration
 from polysched.deps.coincidence import mark_coincident
 from polysched.errors import BudgetExceeded, IllegalSchedule, InputError
-from polysched.plan.mapped import Mapped, in_windows, map_to_cpu
+from polysched.plan.mapped import (
+    AS_FAST_IN_ORDER,
+    COMPUTED_AGAIN,
+    FOR_THREADS,
+    IN_SOURCE_ORDER,
+    IN_WINDOWS,
+    Mapped,
+    in_windows,
+    map_to_cpu,
+)
 from polysched.plan.plan import Plan
 from polysched.plan.predicted import predicted
 from polysched.prelude.choose import leaves_order_open
@@ -45,3 +55,22 @@ def candidates(plan: Plan, options: Options, sizes: Mapping[str, int], machine: 
 
 
 _SECONDS = 5.0
+
+
+def compared(times: Mapping[str, Prediction], mapping: str) -> str:
+    """The candidates with their times, the fastest first, and why another one runs, if that is how it is mapped."""
+    listed = ", ".join(f"{name} {duration(time.seconds)}" for name, time in times.items())
+    taken, fastest = _TAKEN.get(mapping, ""), next(iter(times.values()))
+    if taken not in times or times[taken].seconds == fastest.seconds:
+        return listed
+    is_near = times[taken].seconds * ALIKE <= fastest.seconds
+    why = "which these times do not tell from the fastest" if is_near else "as rules say that it gains"
+    return f"{listed}; it runs {taken}, {why}"
+
+
+_TAKEN = {
+    "mapped": "as found",
+    FOR_THREADS: "as found",
+    **dict.fromkeys((IN_WINDOWS, COMPUTED_AGAIN), "in windows"),
+    **dict.fromkeys((IN_SOURCE_ORDER, AS_FAST_IN_ORDER), "in source order"),
+}

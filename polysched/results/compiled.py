@@ -21,7 +21,7 @@ from polysched.codegen.memory.linearize import linearize
 from polysched.codegen.parallel.survey import AXES
 from polysched.config.options import Options
 from polysched.config.target import TARGETS, TargetData
-from polysched.cost.prediction import Prediction, duration, predict
+from polysched.cost.prediction import Prediction, predict
 from polysched.cost.sizes import typical_sizes
 from polysched.counts import Counts, counts
 from polysched.counts.count import require_sizes
@@ -41,7 +41,7 @@ from polysched.ir.nodes import LARGEST_SIZE, PARALLEL, Call, Function, Store, Va
 from polysched.ir.text import head
 from polysched.model.scop import Scop
 from polysched.model.tree.nodes import Tree
-from polysched.plan.candidates import candidates
+from polysched.plan.candidates import candidates, compared
 from polysched.plan.mapped import AS_FAST_IN_ORDER, FOR_THREADS, IN_SOURCE_ORDER
 from polysched.plan.plan import Plan
 from polysched.plan.predicted import predicted
@@ -483,8 +483,7 @@ class Compiled:
         sizes = typical_sizes(self.nest, self.valid_sizes, machine, given)
         if sizes is None or len(times := candidates(self.plan, self.options, sizes, machine)) < 2:
             return []
-        where = next(iter(times.values())).where
-        return [f"predicted {where}: {', '.join(f'{name} {duration(t.seconds)}' for name, t in times.items())}"]
+        return [f"predicted {next(iter(times.values())).where}: {compared(times, self.rungs['mapping'])}"]
 
     def counts(self, sizes: Mapping[str, int] | None = None, *, line: int | None = None) -> Counts:
         """What each loop nest of the source does: operations, bytes, footprints, reuse; polynomials in those sizes that

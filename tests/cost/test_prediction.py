@@ -24,7 +24,8 @@ from polysched.ir.node import walk
 from polysched.ir.nodes import If
 from polysched.operators.examples import gemm
 from polysched.plan import mapped
-from polysched.plan.mapped import AS_FAST_IN_ORDER
+from polysched.plan.candidates import compared
+from polysched.plan.mapped import AS_FAST_IN_ORDER, IN_WINDOWS
 from polysched.plan.predicted import gains
 from polysched.results import compiled
 from polysched.runtime import cache, calibrate
@@ -186,7 +187,19 @@ def test_explain_names_candidates():
     done = ps.optimize(gemm, options=ps.Options(machine=MACHINE))
     (line,) = (line for line in done.explain().splitlines() if line.startswith("predicted"))
     assert line.startswith("predicted at n = 512 on 2 threads: as found ")
-    assert "in source order" in line
+    assert "in source order" in line and ";" not in line
+
+
+def test_why_another_than_the_fastest_runs():
+    def told(mapping: str) -> str:
+        times = {"as found": 1.0, "in source order": 1.05, "in windows": 2.0}
+        return compared({name: Prediction(time, 0.0, 0.0, 0.0, 0.0) for name, time in times.items()}, mapping)
+
+    listed = "as found 1 s, in source order 1.05 s, in windows 2 s"
+    assert told("mapped") == told("mapped without tiles, since isl ran out of time") == listed
+    order = "it runs in source order, which these times do not tell from the fastest"
+    assert told(AS_FAST_IN_ORDER) == f"{listed}; {order}"
+    assert told(IN_WINDOWS) == f"{listed}; it runs in windows, as rules say that it gains"
 
 
 def test_decisions_have_prices():
