@@ -55,7 +55,7 @@ def shown(capsys, *arguments) -> str:
 
 def test_the_tree_of_a_nest(file, capsys):
     assert shown(capsys, "tree", f"{file}:scan") == (
-        "domain: { S[i] : 0 <= i < n }\n  context: { : n >= 0 }\n    band:\n      [S[i] -> i]\n"
+        "domain: { S[i] : 0 <= i < n }\n  context: { : n >= 0 }\n    mark: serial\n      band:\n        [S[i] -> i]\n"
     )
 
 
@@ -160,6 +160,8 @@ def test_its_reasons(file, capsys):
         "  1 loop\n"
         "    S[i] -> i\n"
         "      carries flow on a, distance (1), S[0] -> S[1] at n = 2, line 14\n"
+        "in the kernel\n"
+        "  i: one after the other, not SIMD, it carries flow on a\n"
     )
 
 

@@ -1,4 +1,4 @@
-from polysched.codegen.expr.available import Available
+from polysched.ir.available import Available
 
 
 def test_an_inner_block_sees_the_outer_and_is_forgotten():

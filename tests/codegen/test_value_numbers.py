@@ -1,7 +1,7 @@
 import pytest
 
-from polysched.codegen.expr.available import Available
 from polysched.codegen.expr.value_numbers import HasEffects, ValueNumbers
+from polysched.ir.available import Available
 from polysched.ir.build import add, const, mul, var
 from polysched.ir.dtypes import f32, f64, i64
 from polysched.ir.nodes import Call, Cast, Expr, Load, Select, Unary

@@ -78,8 +78,6 @@ class Host(Printer):
     copies an element back.
     """
 
-    block_of = "dim3"  # what makes the size of a block of numbers of threads
-
     def __init__(self, fn: Function, host: Dialect, kernels: KernelDialect, entry: str = ""):
         super().__init__(fn, host)
         # Collects what the text of the kernels needs.
@@ -101,6 +99,10 @@ class Host(Printer):
         raise NotImplementedError
 
     def free(self, array: Array) -> None:
+        raise NotImplementedError
+
+    def extents(self, grid: Sequence[str], block: Sequence[str]) -> tuple[str, str]:
+        """The numbers of blocks and of threads in each, as arguments of a launch."""
         raise NotImplementedError
 
     def argument(self, name: str) -> str:
@@ -163,7 +165,7 @@ class Host(Printer):
         self.kernels.append(
             Kernel(name=name, parameters=names, grid=grid, block=threads, wide=wide, note=about, alone=alone)
         )
-        extents = f"grid_of({', '.join(map(self.expr, grid))})", f"{self.block_of}({', '.join(map(str, threads))})"
+        extents = self.extents([self.expr(extent) for extent in grid], [str(size) for size in threads])
         of = kernel.reciprocals
         given = (f"reciprocal({self.names(of[each])})" if each in of else self.argument(each) for each in names)
         self.parts |= {"reciprocals"} if of else set()

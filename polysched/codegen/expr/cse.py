@@ -28,11 +28,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from polysched.codegen.expr.available import Available
 from polysched.codegen.expr.cost import COSTS, cost
 from polysched.codegen.expr.value_numbers import HasEffects, ValueNumbers
 from polysched.codegen.lowered import changed, if_changed, in_subscripts, is_mapped
 from polysched.config.heuristics.code import SHARED_REACH
+from polysched.ir.available import Available
 from polysched.ir.node import map_children, substitute
 from polysched.ir.nodes import (
     LOGICAL,

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from polysched.codegen.expr.available import Available
 from polysched.codegen.lowered import operation
+from polysched.ir.available import Available
 from polysched.ir.node import children
 from polysched.ir.nodes import Call, Expr, Load, Var
 
