@@ -285,7 +285,6 @@ EDITS: dict[str, Generator] = {
     "reverse_compute_at": _array_at,
     "rfactor": _loop_of_array,
     "separate": _one_loop,
-    "serial": _one_loop,
     "shift": _shift,
     "skew": _skew,
     "specialize": lambda rng, schedule: ((rng.choice(["n % 2 == 0", "n >= 3", "n < 0"]),), {}),
