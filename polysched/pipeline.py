@@ -104,7 +104,7 @@ def _compiled(function: Function, target: TargetData, schedule: Schedule | Tree 
         plan = planned_by_hand(schedule.draft, schedule.prelude, target, options)
     else:
         plan = planned(function, target, options, given=schedule)
-    isl.decided(lambda: decline_lost(plan.tree, plan.kernel), None)  # which names loops, if there is time for that
+    optional("lost loops", decline_lost, plan.kernel, plan.tree)
     with checked_by(_require_lowered):
         fetches = any(isinstance(mark, Prefetch) for mark in marks_in(plan.tree))
         kernel = _kernel(plan.kernel, target, options, fetches=fetches)

@@ -17,6 +17,7 @@ from polysched.cost.cycles import cycles
 from polysched.cost.shape import shaped
 from polysched.cost.traffic import bytes_into
 from polysched.ir.nodes import Function
+from polysched.ir.text import in_words
 
 
 @dataclass(frozen=True, repr=False)
@@ -59,12 +60,8 @@ def predict(kernel: Function, sizes: Mapping[str, int], machine: Machine, thread
         third_cache=bytes_into(machine.l2, loops) / machine.l3_rate / at_a_time * 1e-9,
         memory=from_memory / machine.memory_rate / min(at_a_time, CORES_OF_MEMORY) * 1e-9,
         threads=sum(loop.starts for loop in loops.nested()) * START if threads > 1 else 0.0,
-        where=f"{_at(sizes)}on {'one thread' if threads == 1 else f'{threads} threads'}",
+        where=f"{f'at {in_words(sizes)} ' if sizes else ''}on {'one thread' if threads == 1 else f'{threads} threads'}",
     )
-
-
-def _at(sizes: Mapping[str, int]) -> str:
-    return f"at {', '.join(f'{name} = {size}' for name, size in sizes.items())} " if sizes else ""
 
 
 def duration(seconds: float) -> str:

@@ -20,6 +20,7 @@ from polysched.errors import InputError
 from polysched.frontend.python import Nest
 from polysched.ir.node import walk
 from polysched.ir.nodes import Array, Expr, For, Function, Load, Store
+from polysched.ir.text import in_words
 from polysched.model.counting.cardinality import cardinality, large_sizes
 from polysched.model.counting.interpolated import SMALLEST, interpolated
 from polysched.model.extract import extract
@@ -44,8 +45,7 @@ def counts(nest: Nest | Function, sizes: Mapping[str, int] | None = None, *, lin
     require_sizes(function, sizes)
     valid = _at(scop.valid_sizes, sizes)
     if valid.is_empty():
-        given = ", ".join(f"{name} = {value}" for name, value in sizes.items())
-        raise InputError(f"'{function.name}' leaves its arrays at {given}")
+        raise InputError(f"'{function.name}' leaves its arrays at {in_words(sizes)}")
     counter = _Counter(scop, sizes, large_sizes(valid), valid)
     told = tuple(_nests(scop, statements_at(scop, line), line))
     nests = [counter.nest(title, statements) for title, statements in told]
@@ -176,5 +176,4 @@ def _at(points: isl.Set, sizes: Mapping[str, int]) -> isl.Set:
 def _conditions(where: isl.Set, known: isl.Set, sizes: Mapping[str, int]) -> str:
     """As in "n >= 2, at m = 100"."""
     text = str(where.gist(known)).rpartition("{")[2].partition("}")[0].strip(" :")
-    given = ", ".join(f"{name} = {value}" for name, value in sizes.items())
-    return " and ".join(filter(None, [text, given]))
+    return " and ".join(filter(None, [text, in_words(sizes)]))

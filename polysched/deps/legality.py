@@ -21,6 +21,7 @@ from polysched.deps.arrivals import scoped_arrays
 from polysched.deps.dependences import Dependence, Dependences
 from polysched.deps.phases import axes, is_kernel, left_to_threads, misplaced
 from polysched.errors import IllegalSchedule
+from polysched.ir.text import in_words
 from polysched.model.scop import Scop, Statement
 from polysched.model.tree.nodes import (
     Band,
@@ -41,7 +42,7 @@ from polysched.model.tree.nodes import (
 )
 from polysched.model.tree.order import flatten
 from polysched.model.tree.to_isl import mark_text
-from polysched.model.witness import in_words, smallest
+from polysched.model.witness import smallest
 from polysched.support import isl
 
 

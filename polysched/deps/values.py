@@ -17,9 +17,10 @@ from functools import reduce
 from polysched.deps.dataflow import sources
 from polysched.errors import IllegalSchedule
 from polysched.ir.nodes import Load, Store
+from polysched.ir.text import in_words
 from polysched.model.scop import Access, Scop, Statement
 from polysched.model.tree.nodes import Domain, Filter, InOrder, Leaf
-from polysched.model.witness import in_words, smallest
+from polysched.model.witness import smallest
 from polysched.support import isl
 
 

@@ -10,9 +10,10 @@ from collections.abc import Iterator, Sequence
 from polysched.deps.dependences import Dependence, Kind
 from polysched.deps.distance import distances
 from polysched.deps.reaching import Reaching, names_in
+from polysched.ir.text import in_words
 from polysched.model.scop import Scop
 from polysched.model.tree.nodes import Band, InOrder, Member, Set, Tree, children
-from polysched.model.witness import in_words, smallest
+from polysched.model.witness import smallest
 
 _FIRST = ("flow", "anti", "output")  # what counts most
 _MOST = 2  # dependences that are told, each on another array; the others are only named

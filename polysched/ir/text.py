@@ -13,7 +13,7 @@ a constant that is neither i64, f64 nor bool carries its type (`1i32`, `0.5f32`)
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from polysched.ir import nodes as ir
 from polysched.ir.dtypes import boolean, f64, i64
@@ -43,6 +43,11 @@ def head(fn: ir.Function) -> str:
     texts |= {array.name: _array(array) for array in fn.arrays}
     texts |= {name: f"{texts[name]} = {value}" for name, value in fn.defaults}
     return f"{fn.name}({', '.join(texts[name] for name in fn.params or texts)})"
+
+
+def in_words(sizes: Mapping[str, int]) -> str:
+    """As in "N = 2, M = 1"."""
+    return ", ".join(f"{name} = {value}" for name, value in sizes.items())
 
 
 def _array(array: ir.Array) -> str:

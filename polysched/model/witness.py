@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import suppress
 
 from polysched.support import isl
@@ -21,8 +20,3 @@ def smallest(points: isl.Set) -> tuple[dict[str, int], tuple[int, ...]]:
     point = flat.sample_point()
     values = [point.get_coordinate_val(isl.dim_type.set, k).to_python() for k in range(flat.dim(isl.dim_type.set))]
     return dict(zip(names, values, strict=False)), tuple(values[len(names) :])
-
-
-def in_words(sizes: Mapping[str, int]) -> str:
-    """As in "N = 2, M = 1"."""
-    return ", ".join(f"{name} = {value}" for name, value in sizes.items())

@@ -10,9 +10,9 @@ from typing import Any, Literal
 
 from polysched.deps.dependences import Dependences
 from polysched.errors import InputError
+from polysched.ir.text import in_words
 from polysched.model.scop import Scop, Statement
 from polysched.model.tree.nodes import Tree
-from polysched.model.witness import in_words
 from polysched.plot.figure import figure
 from polysched.plot.scene import Scene, scene
 from polysched.plot.small import Drawn, drawn, with_small_tiles

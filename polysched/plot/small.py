@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from functools import reduce
 
 from polysched.errors import InputError
+from polysched.ir.text import in_words
 from polysched.model.scop import Scop, Statement
 from polysched.model.tree.nodes import Band, Member, Tree, children, with_children
-from polysched.model.witness import in_words
 from polysched.plot.timed import Column, is_tile
 from polysched.support import isl
 

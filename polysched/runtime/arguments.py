@@ -31,6 +31,7 @@ from polysched.ir.integers.intervals import whole
 from polysched.ir.interp import evaluate
 from polysched.ir.node import stored, walk
 from polysched.ir.nodes import LARGEST_SIZE, Alloc, Array, Function, Var
+from polysched.ir.text import in_words
 from polysched.prelude.structure.radix import factors_of, products_in
 from polysched.runtime.extents import polynomial, size_of, sizes_of
 from polysched.runtime.views import Form, View, view_of
@@ -192,7 +193,7 @@ def signature(array: Array) -> str:
 def _check_shape(array: Array, given: Form, sizes: Mapping[str, int]) -> None:
     shape = tuple(evaluate(extent, sizes) for extent in array.shape)
     if given.shape != shape:
-        known = ", ".join(f"{name} = {value}" for name, value in sorted(sizes.items()))
+        known = in_words(dict(sorted(sizes.items())))
         raise LaunchError(f"{array.name} is {signature(array)}, with {known} of shape {shape}, not {given.shape}")
 
 

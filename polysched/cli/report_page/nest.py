@@ -11,9 +11,10 @@ from polysched.config.target import TARGETS
 from polysched.deps.dependences import Dependence
 from polysched.deps.distance import Distances
 from polysched.errors import PolyschedError
+from polysched.ir.text import in_words
 from polysched.model.tree.html import tree_html
 from polysched.model.tree.nodes import Tree
-from polysched.model.witness import in_words, smallest
+from polysched.model.witness import smallest
 from polysched.plot.draw import scenes
 from polysched.plot.figure import figure
 from polysched.plot.scene import Scene

@@ -20,14 +20,15 @@ def decline_prefetch(loop: For, array: str, reason: str) -> None:
     trace.decline(f"fetching {array} ahead", loop.origin or loop.var, reason)
 
 
-def decline_lost(tree: Tree, fn: Function) -> None:
-    """Those loops of the tree on threads or lanes that `fn`, lowered from it, has not: they run once."""
+def decline_lost(fn: Function, tree: Tree) -> Function:
+    """`fn` itself; those loops of the tree, which it was lowered from, on threads or lanes that it has not run once."""
     made = {(node.origin, _asked_for(node)) for node in walk(fn.body) if isinstance(node, For)}
     for band in (node for node in nodes_of(named(tree)) if isinstance(node, Band)):
         first = band.members[0]
         for kind in (kind_of(mark) for mark in first.marks if isinstance(mark, Parallel | Vector)):
             if (first.name, kind) not in made:
                 trace.decline(kind, first.name, "it runs once at most")
+    return fn
 
 
 def _asked_for(loop: For) -> str:

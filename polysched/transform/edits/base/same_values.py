@@ -23,12 +23,13 @@ from polysched.deps.dependences import Dependences
 from polysched.deps.legality import require_legal
 from polysched.deps.values import first_wrong_value
 from polysched.errors import IllegalSchedule, InputError
+from polysched.ir.text import in_words
 from polysched.model.bounds import sizes_in_bounds
 from polysched.model.extract import updates_alone
 from polysched.model.reduction import reduction_operator
 from polysched.model.scop import Access, Scop, Statement
 from polysched.model.tree.nodes import Tree
-from polysched.model.witness import in_words, smallest
+from polysched.model.witness import smallest
 from polysched.support import isl
 from polysched.transform.analysis.products import require_products
 from polysched.transform.edits.base.draft import Draft, Unshown

@@ -11,9 +11,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from polysched.errors import BudgetExceeded, InputError
+from polysched.ir.text import in_words
 from polysched.model.scop import Scop, Statement
 from polysched.model.tree.nodes import Tree
-from polysched.model.witness import in_words, smallest
+from polysched.model.witness import smallest
 from polysched.support import isl
 from polysched.transform.edits.base.draft import Draft
 from polysched.transform.edits.base.graft import without, without_arrays
