@@ -30,9 +30,9 @@ from polysched.config.heuristics.cost import (
 from polysched.config.machine import Machine
 from polysched.cost.shape import Access, Loop, Work
 from polysched.ir.node import walk, without_subscripts
-from polysched.ir.nodes import DIVISIONS, Binary, Call, Const, Select, Unary
+from polysched.ir.nodes import DIVISIONS, ONE_INSTRUCTION, Binary, Call, Const, Select, Unary
 
-_AT_ONCE = frozenset({"fabs", "fmin", "fmax", "floor", "ceil"})  # functions that are an instruction
+_AT_ONCE = ONE_INSTRUCTION | {"fmin", "fmax"}  # the latter with math flags
 
 
 def cycles(loop: Loop, machine: Machine, threads: int = 1, around: tuple[Loop, ...] = ()) -> float:

@@ -42,6 +42,7 @@ ALIGNED = "is_aligned"  # Call(ALIGNED, (element, bytes)): is its address a mult
 DOT_HALVES = "dot.i16"  # Call(DOT_HALVES, (a, b)): of two i32, the products of both halves, signed, added
 DOT_BYTES = "dot.u8.i8"  # Call(DOT_BYTES, (a, b)): the same of their four bytes, a's unsigned, b's signed
 DIVISIONS = frozenset({"floordiv", "floormod", "truncdiv", "truncmod"})
+ONE_INSTRUCTION = frozenset({"fabs", "floor", "ceil", "trunc", "rint", "copysign", "fma"})  # functions of processors
 ARITHMETIC = frozenset({"+", "-", "*", "/", "min", "max", "&", "|", "^", "<<", ">>"}) | DIVISIONS
 
 

@@ -67,6 +67,16 @@ def test_a_call_costs_more_than_an_operation():
     assert conditions(loop("i", 0, n, loop("j", 0, n, root))) == [f"f64(n) * (f64(n) * 22.0) >= {OPERATIONS}.0"]
 
 
+def test_what_processors_do_in_one_instruction_is_an_operation():
+    root = store(A, (i, j), Call("floor", (load(B, i, j),), f64))
+    assert conditions(loop("i", 0, n, loop("j", 0, n, root))) == [f"f64(n) * (f64(n) * 3.0) >= {OPERATIONS}.0"]
+    assert threshold(loop("i", 0, n, root)) == STREAM_OPERATIONS
+
+
+def test_enough_work_whatever_the_sizes_are_needs_no_condition():
+    assert conditions(loop("i", 0, OPERATIONS, COPY)) == []
+
+
 @pytest.mark.parametrize(
     "bounds",
     [(0, 0), (5, 3), (n, 0), (0, floordiv(n, 3)), (binary("max", 0, sub(n, 3)), binary("min", n, 7))],

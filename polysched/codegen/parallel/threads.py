@@ -26,7 +26,7 @@ from polysched.ir.build import add, binary, mul
 from polysched.ir.dtypes import boolean, f64
 from polysched.ir.integers.trips import bounded, trips
 from polysched.ir.node import walk
-from polysched.ir.nodes import Binary, Call, Cast, Const, Expr, For, Load, Store, Var
+from polysched.ir.nodes import ONE_INSTRUCTION, Binary, Call, Cast, Const, Expr, For, Load, Store, Var
 from polysched.ir.simplify import simplify
 from polysched.model.affine import expression
 from polysched.model.scop import Statement
@@ -37,7 +37,7 @@ def worth_threads(
     statements: Iterable[Statement], context: isl.Set, around: Sequence[For], operations: int
 ) -> tuple[Expr, ...]:
     """The condition under which these statements, inside of the serial loops `around`, make as many operations for each
-    start of the threads; false if no sizes are enough for one start, none if it is not known."""
+    start of the threads; false if no sizes are enough for one start, none if all are or it is not known."""
     statements = tuple(statements)
     if not statements:
         return ()
@@ -51,14 +51,15 @@ def worth_threads(
             return ()
         starts = mul(Cast(count, f64), starts)
     work = add(*(_work(statement, context) for statement in statements))
-    return (simplify(binary(">=", work, starts)),)
+    when = (simplify(binary(">=", work, starts)),)
+    return () if known(when) else when
 
 
 def threshold(loop: For) -> int:
     """The operations from which this loop is worth its threads."""
     nodes = list(walk(loop.body))
     kinds = [node.kind for node in nodes if isinstance(node, For)]
-    if not kinds and not any(isinstance(node, Call) for node in nodes):
+    if not kinds and not any(map(_is_called, nodes)):
         return STREAM_OPERATIONS
     return SIMD_OPERATIONS if "vector" in kinds else OPERATIONS
 
@@ -114,5 +115,9 @@ def _extent(domain: isl.Set, k: int, build: isl.AstBuild, names: dict[str, Expr]
 
 def _operations(statement: Statement) -> int:
     nodes = list(walk(statement.body))
-    calls = sum(isinstance(n, Call) for n in nodes)
-    return sum(isinstance(n, Binary | Load | Store) for n in nodes) + OPERATIONS_OF_A_CALL * calls
+    operations = sum(isinstance(node, Binary | Load | Store | Call) and not _is_called(node) for node in nodes)
+    return operations + OPERATIONS_OF_A_CALL * sum(map(_is_called, nodes))
+
+
+def _is_called(node: object) -> bool:
+    return isinstance(node, Call) and node.fn not in ONE_INSTRUCTION

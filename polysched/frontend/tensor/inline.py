@@ -24,10 +24,8 @@ from polysched.errors import InputError
 from polysched.frontend.tensor.functions import Reduction
 from polysched.frontend.tensor.tensor import Body, Tensor
 from polysched.ir.node import children, loads, rewrite, substitute, walk
-from polysched.ir.nodes import DIVISIONS, Binary, Call, Const, Expr, Load, Select, Var
+from polysched.ir.nodes import DIVISIONS, ONE_INSTRUCTION, Binary, Call, Const, Expr, Load, Select, Var
 from polysched.ir.rename import rename_array
-
-_CHEAP = frozenset({"fabs", "floor", "ceil", "trunc", "rint", "copysign", "fma"})  # one instruction each
 
 Bodies = tuple[Body, ...]
 
@@ -155,7 +153,7 @@ def _cost(expr: Expr) -> int:
             return 0
         case Load(index=index):
             return sum(_divides(node) and not _is_digit(node) for node in walk(index))
-        case Call(fn=fn) if fn not in _CHEAP:
+        case Call(fn=fn) if fn not in ONE_INSTRUCTION:
             return INLINED_OPERATIONS + 1 + sum(map(_cost, children(expr)))
         case Select():
             return 2 + sum(map(_cost, children(expr)))
