@@ -322,6 +322,12 @@ def ends(points: islpy.Set, k: int) -> tuple[int, int]:
     return int(points.dim_min_val(k).to_python()), int(points.dim_max_val(k).to_python())
 
 
+def coordinates(point: islpy.Point) -> tuple[int, ...]:
+    """The numbers of a point, without the sizes."""
+    depth = point.get_space().dim(dim_type.set)
+    return tuple(point.get_coordinate_val(dim_type.set, k).to_python() for k in range(depth))
+
+
 def fixed(relation: islpy.Map) -> tuple[int | None, ...]:
     """The value of each output dimension that is the same constant everywhere, as isl shows it at once; else None."""
     values = (relation.plain_get_val_if_fixed(dim_type.out, k) for k in range(relation.dim(dim_type.out)))
