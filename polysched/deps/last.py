@@ -131,7 +131,8 @@ class _Before:
                 guesses = self.answer(_since, last, guesses) or guesses
             both = seen.union(guesses)
             if not both.plain_is_empty():
-                is_exact = guesses.is_empty() and all(self.answer(_is_never_after, seen, t) for t in found.undecided.values())
+                others = found.undecided.values()
+                is_exact = guesses.is_empty() and all(self.answer(_is_never_after, seen, times) for times in others)
                 instances = both.domain_factor_domain() if both.domain_is_wrapping() else both
                 yield Pair(source, sink.access, source.time.apply_range(instances.reverse()), is_exact)
 

@@ -134,10 +134,7 @@ def points_of(space: isl.Set) -> list[isl.Point]:
 def at_sizes(space: isl.Set, sizes: Mapping[str, int]) -> isl.Set:
     """The part at these sizes; its parameters are the sizes, in their order."""
     named = isl.Set(f"[{', '.join(sizes)}] -> {{ : }}")
-    fixed = space.align_params(named.get_space())
-    for k, value in enumerate(sizes.values()):
-        fixed = fixed.fix_val(isl.dim_type.param, k, isl.Val(value))
-    return fixed
+    return isl.at(space.align_params(named.get_space()), sizes)
 
 
 def _points(statements: Sequence[Statement], sizes: Mapping[str, int], extent: int | None) -> Drawn:

@@ -242,12 +242,7 @@ def _at_borders(loops: Loops, conditions: Sequence[Expr]) -> float:
     space = AffineSpace("", tuple(loop.var for loop in loops), ())
     domain = iterations(loops, ())
     inside = domain.intersect(space.where(conjunction(conditions)))
-    return _points(domain) - _points(inside) if domain.is_box() and inside.is_box() else inf
-
-
-def _points(box: isl.Set) -> int:
-    ends = (isl.ends(box, k) for k in range(box.dim(isl.dim_type.set)))
-    return 0 if box.is_empty() else prod(last - first + 1 for first, last in ends)
+    return isl.box(domain) - isl.box(inside) if domain.is_box() and inside.is_box() else inf
 
 
 def _has_a_guard_on_lanes(copy: _Copy) -> bool:
