@@ -57,7 +57,9 @@ def _stage(nest: Nest | Op | Function, given: argparse.Namespace, sizes: dict[st
         return _stage_before(nest, given.what)
     if given.what in ("script", "decisions"):
         schedule = Schedule.auto(nest, given.target, options=options_of(given))
-        return schedule.script if given.what == "script" else _decisions(schedule)
+        if given.what == "script":
+            return schedule.script
+        return "\n".join(map(str, schedule.decisions)) or f"there are no decisions: {schedule.unwritten or _NOTHING}"
     done = optimize(nest, given.target, options=options_of(given))
     return _STAGES[given.what](done) if given.what in _STAGES else _expressions(done, given, sizes)
 
@@ -81,10 +83,6 @@ def _stage_before(nest: Nest | Op | Function, what: str) -> str:
 
 
 _NOTHING = "nothing can be done otherwise"
-
-
-def _decisions(schedule: Schedule) -> str:
-    return "\n".join(map(str, schedule.decisions)) or f"there are no decisions: {schedule.unwritten or _NOTHING}"
 
 
 def _parts_of_expr(given: argparse.Namespace) -> list[str]:

@@ -131,7 +131,8 @@ class _Before:
                 guesses = self.answer(_since, last, guesses) or guesses
             both = seen.union(guesses)
             if not both.plain_is_empty():
-                is_exact = guesses.is_empty() and not any(self.may_follow(t, seen) for t in found.undecided.values())
+                others = found.undecided.values()
+                is_exact = guesses.is_empty() and all(self.answer(_is_never_after, seen, times) for times in others)
                 instances = both.domain_factor_domain() if both.domain_is_wrapping() else both
                 yield Pair(source, sink.access, source.time.apply_range(instances.reverse()), is_exact)
 
@@ -217,10 +218,6 @@ class _Before:
     def key(self, place: Place) -> Place:
         """What is constant in the times of all sources."""
         return tuple(place[k] for k in self._fixed)
-
-    def may_follow(self, others: isl.Map, seen: isl.Map) -> bool:
-        """May one of the other times be later than those that are seen?"""
-        return self.answer(_is_never_after, seen, others) is not True
 
     def answer(self, question: Callable[..., Answer], *arguments: Any) -> Answer | None:
         """None if it outgrows its budget, comes too late, or fails inside isl, as on some strided unions."""

@@ -116,7 +116,7 @@ _END = "the end of "
 
 def _end(name: str, elements: isl.Set) -> Statement:
     domain = elements.set_tuple_name(_END + name)
-    relation = isl.Map.identity(elements.get_space().map_from_set()).intersect_domain(elements)
+    relation = elements.identity()
     read = Access(array=name, relation=relation.set_tuple_name(isl.dim_type.in_, _END + name))
     iterators = tuple(f"x{k}" for k in range(elements.dim(isl.dim_type.set)))
     return Statement(name=_END + name, iterators=iterators, domain=domain, writes=(), reads=(read,), body=())

@@ -20,6 +20,7 @@ from polysched.deps.dependences import Dependence, union
 from polysched.deps.distance import MOST_SKEW
 from polysched.deps.reaching import Reaching, among, between, names_in
 from polysched.explain.loops import Loop
+from polysched.transform.edits.order.skew import skew_step
 from polysched.transform.trees.distribute import distribute
 
 
@@ -92,11 +93,6 @@ def _interchange(loop: Loop) -> str:
     return ""
 
 
-def skewed_by(name: str, outer: str, factor: int) -> str:
-    """The edit, without a factor of one."""
-    return called("skew", name, by=outer, **({"factor": factor} if factor > 1 else {}))
-
-
 def _wavefront(loop: Loop) -> str:
     """It and the loop around it along wavefronts, if neither is parallel."""
     outer = loop.outer
@@ -105,6 +101,6 @@ def _wavefront(loop: Loop) -> str:
     for factor in range(1, MOST_SKEW + 1):
         there = outer.distances.skewed(1, 0, factor).reordered([1, 0, *range(2, len(outer.chain))])
         if there.in_order and there.is_parallel(1):
-            steps = f"{skewed_by(loop.name, outer.name, factor)} and {called('reorder', loop.name, outer.name)}"
+            steps = f"{skew_step(loop.name, outer.name, factor).text} and {called('reorder', loop.name, outer.name)}"
             return f"{steps}: {outer.name} is parallel inside"
     return ""

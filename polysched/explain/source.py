@@ -18,7 +18,7 @@ from polysched.deps.distance import distances
 from polysched.deps.reaching import Reaching, names_in, parts, within
 from polysched.errors import Loc
 from polysched.explain.fusion import fusion
-from polysched.explain.lifts import parallel_lifts, removal, skewed_by
+from polysched.explain.lifts import parallel_lifts, removal
 from polysched.explain.loops import Loop, Nest, loops
 from polysched.explain.sample import blockers
 from polysched.ir.node import walk
@@ -26,6 +26,7 @@ from polysched.ir.nodes import For, If, Stmt
 from polysched.model.scop import Access
 from polysched.model.tree.nodes import InOrder, Member, Set, Tree
 from polysched.transform.analysis.roles import step, stride
+from polysched.transform.edits.order.skew import skew_step
 from polysched.transform.trees.distribute import distribute
 
 
@@ -153,7 +154,7 @@ def _tile_lifts(loop: Loop) -> Iterator[str]:
     skews = loop.distances.skews
     if skews:
         names = [member.name for member in loop.chain]
-        yield " and ".join(skewed_by(names[k], names[by], factor) for k, by, factor in skews)
+        yield " and ".join(skew_step(names[k], names[by], factor).text for k, by, factor in skews)
 
 
 def _backwards(loop: Loop, member: Member) -> Reaching:

@@ -11,21 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import reduce
 from itertools import permutations
-from typing import TypeVar
 
 from polysched.ir.node import walk
 from polysched.ir.nodes import Alloc, Array, Binary, Const, Expr, Function
 from polysched.model.affine import AffineSpace, sizes_where, value
 from polysched.model.scop import Scop
 from polysched.support import isl
-
-P = TypeVar("P", isl.Set, isl.Map)
-
-
-def along(points: P, k: int) -> P:
-    """{ [x] }: their values along the k-th dimension; of a map, { [o] -> [x] } of its results."""
-    rest = points.project_out(isl.dim_type.out, k + 1, points.dim(isl.dim_type.out) - k - 1)
-    return rest.project_out(isl.dim_type.out, 0, k)
 
 
 def largest(subscripts: isl.Set) -> isl.Val:

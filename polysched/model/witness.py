@@ -17,6 +17,5 @@ def smallest(points: isl.Set) -> tuple[dict[str, int], tuple[int, ...]]:
     with suppress(isl.Error):  # unbounded below: any point will do
         first = flat.lexmin()  # isl finds none in some sets of residues that do have points: then any point will do
         flat = flat if first.is_empty() else first
-    point = flat.sample_point()
-    values = [point.get_coordinate_val(isl.dim_type.set, k).to_python() for k in range(flat.dim(isl.dim_type.set))]
-    return dict(zip(names, values, strict=False)), tuple(values[len(names) :])
+    values = isl.coordinates(flat.sample_point())
+    return dict(zip(names, values, strict=False)), values[len(names) :]

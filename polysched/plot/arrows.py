@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from polysched.deps.dependences import Dependence, Dependences, Kind
 from polysched.plot.hull import Point
 from polysched.plot.small import Drawn, at_sizes, points_of
-from polysched.plot.timed import coordinates
 from polysched.support import isl
 
 KINDS: tuple[Kind, ...] = ("flow", "anti", "output")
@@ -84,7 +83,7 @@ def _arrows(dependence: Dependence, drawn: Drawn, places: Places) -> Iterator[Ar
     depth = dependence.relation.dim(isl.dim_type.in_)
     relation = dependence.relation.intersect_domain(source_part).intersect_range(sink_part)
     for point in points_of(at_sizes(relation.wrap().flatten(), drawn.sizes)):
-        numbers = coordinates(point)
+        numbers = isl.coordinates(point)
         source, sink = numbers[:depth], numbers[depth:]
         start, end = places.get((dependence.source, source)), places.get((dependence.sink, sink))
         if start and end:

@@ -48,7 +48,7 @@ def drawn(scop: Scop, statements: Sequence[Statement], sizes: Mapping[str, int] 
     for value in (*range(extent, 0, -1), *range(extent + 1, 4 * extent)):
         alike = dict.fromkeys(scop.function.sizes, value)
         if _is_valid(scop, alike):
-            found = _points(scop, statements, alike, extent)
+            found = _points(statements, alike, extent)
             if len(found.points) == len(statements):
                 return _with_few_slices(scop, statements, found, extent)
             best = found if best is None or len(found.points) > len(best.points) else best
@@ -68,7 +68,7 @@ def _with_few_slices(scop: Scop, statements: Sequence[Statement], found: Drawn, 
     ]
     for sizes in less:
         if _is_valid(scop, sizes):
-            other = _points(scop, statements, sizes, extent)
+            other = _points(statements, sizes, extent)
             slices, sides = max(_lengths(other, (0,)), default=1), min(_lengths(other, (1, 2)), default=MOST_SLICES)
             if len(other.points) == len(found.points) and slices <= MOST_SLICES <= sides:
                 return other
@@ -113,7 +113,7 @@ def _exactly(scop: Scop, statements: Sequence[Statement], sizes: Mapping[str, in
         raise InputError(f"the sizes of '{scop.name}' are {', '.join(names) or 'none'}, not {', '.join(sizes)}")
     if not _is_valid(scop, sizes):
         raise InputError(f"'{scop.name}' does not allow {in_words(sizes)}", hint=f"it needs {scop.valid_sizes}")
-    found = _points(scop, statements, sizes, None)
+    found = _points(statements, sizes, None)
     count = sum(map(len, found.points.values()))
     if count > MOST_POINTS:
         raise InputError(f"{count} instances are too many for a picture", hint=f"give sizes for at most {MOST_POINTS}")
@@ -134,13 +134,10 @@ def points_of(space: isl.Set) -> list[isl.Point]:
 def at_sizes(space: isl.Set, sizes: Mapping[str, int]) -> isl.Set:
     """The part at these sizes; its parameters are the sizes, in their order."""
     named = isl.Set(f"[{', '.join(sizes)}] -> {{ : }}")
-    fixed = space.align_params(named.get_space())
-    for k, value in enumerate(sizes.values()):
-        fixed = fixed.fix_val(isl.dim_type.param, k, isl.Val(value))
-    return fixed
+    return isl.at(space.align_params(named.get_space()), sizes)
 
 
-def _points(scop: Scop, statements: Sequence[Statement], sizes: Mapping[str, int], extent: int | None) -> Drawn:
+def _points(statements: Sequence[Statement], sizes: Mapping[str, int], extent: int | None) -> Drawn:
     domains: dict[str, isl.Set] = {}
     fixed: dict[str, dict[str, int]] = {}
     is_cut = False

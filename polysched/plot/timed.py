@@ -72,12 +72,6 @@ def timed(tree: Tree, points: Points, dependences: isl.UnionMap) -> tuple[Timed,
     return tuple(sorted(found, key=lambda instance: (instance.time, instance.statement, instance.point)))
 
 
-def coordinates(point: isl.Point) -> tuple[int, ...]:
-    """The numbers of a point, without the sizes."""
-    depth = point.get_space().dim(isl.dim_type.set)
-    return tuple(point.get_coordinate_val(isl.dim_type.set, k).to_python() for k in range(depth))
-
-
 def _leaves(
     tree: Tree, points: Points, path: tuple[Column, ...], reaching: isl.UnionMap
 ) -> Iterator[list[Timed]]:
@@ -106,7 +100,7 @@ def _leaves(
 def _at(statement: str, points: Sequence[isl.Point], path: tuple[Column, ...]) -> Iterator[Timed]:
     """The instances of a statement that arrive at a leaf by this path."""
     for point, *time in zip(points, *(_values(column, statement, points) for column in path), strict=True):
-        yield Timed(statement, coordinates(point), tuple(time), path)
+        yield Timed(statement, isl.coordinates(point), tuple(time), path)
 
 
 def _values(column: Column, statement: str, points: Sequence[isl.Point]) -> list[int]:

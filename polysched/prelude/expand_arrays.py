@@ -30,7 +30,7 @@ from polysched.ir.node import rewrite, stored, touches, uses, variables
 from polysched.ir.nodes import Alloc, Array, Const, Expr, For, Function, If, Load, Stmt, Store, Var
 from polysched.ir.rename import fresh_names, used_names
 from polysched.model.affine import condition, value
-from polysched.model.extents import along, extent, fits_an_array, sizes_that_run
+from polysched.model.extents import extent, fits_an_array, sizes_that_run
 from polysched.model.extract import extract
 from polysched.model.scop import Scop, Statement
 from polysched.prelude.uses import is_never_negative
@@ -119,7 +119,7 @@ class _Expansion:
     def extents(self) -> tuple[Expr, ...]:
         """How many copies there are, along each of the loops."""
         iterations = self.filled.domain()
-        return tuple(extent(along(iterations, k), self.scop.context) for k in range(len(self.loops)))
+        return tuple(extent(isl.along(iterations, k), self.scop.context) for k in range(len(self.loops)))
 
     def has_own_values(self) -> bool:
         """Does every read get what the same iteration of the loops has written?"""

@@ -17,13 +17,12 @@ from math import prod
 from polysched.config.heuristics import gpu as rules
 from polysched.config.target import LIMITS
 from polysched.deps.coincidence import mark_under
-from polysched.model.extents import largest
 from polysched.model.scop import Scop
 from polysched.model.tree.nodes import Band, Leaf, Member, nest_of
 from polysched.strategy.script import Script
-from polysched.support import isl
 from polysched.support.trace import left_out
 from polysched.transform.analysis.roles import Around, far_accesses, step, stride
+from polysched.transform.edits.base.loops import longest
 
 
 @dataclass(frozen=True)
@@ -145,5 +144,4 @@ def _size(outer: Member, inner: Member, scop: Scop) -> int | None:
     values = outer.schedule.intersect_domain(scop.domain).reverse().apply_range(inner.schedule)
     if values.is_empty() or not values.reverse().is_single_valued():
         return None
-    most = largest(isl.Set.from_union_set(values.reverse().apply_range(values).deltas()))
-    return int(most.to_python()) + 1 if most.is_int() else None
+    return longest(inner.schedule, scop.domain, outer.schedule)

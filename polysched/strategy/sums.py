@@ -26,7 +26,7 @@ from polysched.strategy.grid import Nest, alone
 from polysched.strategy.tiles import extent, tile_rows
 from polysched.support import isl
 from polysched.transform.analysis.reductions import reduced
-from polysched.transform.analysis.roles import Around, Loops, far_accesses, statements_of
+from polysched.transform.analysis.roles import Around, Loops, far_along, statements_of
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def sums_in_teams(nest: Nest, scop: Scop, dependences: Dependences, around: Arou
     (arrays,) = names
     if not set(_shared(nest, dependences, statements[0].name)) <= set(arrays):
         return None
-    far = _far(band, scop, around)
+    far = far_along(band, scop, around.members)
     lane = min(serial, key=lambda k: (far[k], -k))
     members = [nest.members[k] for k in coincident]
     rest = tuple(Placed(band.members[k]) for k in serial if k != lane)
@@ -113,7 +113,7 @@ def sum_on_blocks(band: Band, scop: Scop, dependences: Dependences, around: Arou
     names = [reduced(member, dependences, around.reaching) for member in members]
     if not all(arrays and _stay(band, scop, arrays, around) for arrays in names):
         return None
-    far = _far(band, scop, around)
+    far = far_along(band, scop, around.members)
     long = [k for k, member in enumerate(members) if not _is_shorter(member, scop, LIMITS.warp)]
     lane = min(long or range(len(members)), key=lambda k: (far[k], -k))
     alike = [k for k, member in enumerate(members) if k != lane and names[k] == names[lane]]
@@ -123,12 +123,6 @@ def sum_on_blocks(band: Band, scop: Scop, dependences: Dependences, around: Arou
         return Sums(alone(band), (Placed(members[lane], "block.x"), *rest))
     on_threads = Placed(members[lane], "thread.x")
     return Sums(alone(band), (Placed(members[outer], "block.x"), *rest, on_threads))
-
-
-def _far(band: Band, scop: Scop, around: Around) -> list[int]:
-    """How many accesses step further than by one along each member."""
-    every = (*around.members, *band.members)
-    return [far_accesses(scop, every, len(around.members) + k)[0] for k in range(len(band.members))]
 
 
 def _is_shorter(member: Member, scop: Scop, iterations: int) -> bool:

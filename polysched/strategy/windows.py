@@ -28,7 +28,7 @@ from polysched.deps.coincidence import carried, in_one
 from polysched.errors import IllegalSchedule
 from polysched.ir.node import walk
 from polysched.ir.nodes import Call, Const
-from polysched.model.extents import along, largest
+from polysched.model.extents import largest
 from polysched.model.scop import Scop
 from polysched.model.tree.nodes import Band, is_innermost
 from polysched.strategy.script import Script
@@ -207,8 +207,8 @@ def _turns(script: Script, array: str, rows: str) -> tuple[int, int] | None:
     until = isl.Map(f"{{ [{outer}t] -> [{outer}before] : before <= t }}")
     shape = next(each.shape for each in script.scop.arrays if each.name == array)
     for axis, extent in enumerate(shape):
-        newest = until.apply_range(along(written, axis)).lexmax()
-        oldest = along(read, axis).lexmin()
+        newest = until.apply_range(isl.along(written, axis)).lexmax()
+        oldest = isl.along(read, axis).lexmin()
         alive = largest(newest.sum(oldest.neg()).range())
         if not alive.is_int():
             continue

@@ -59,6 +59,7 @@ from polysched.support import clock
 from polysched.support.interrupt import context_of
 
 T = TypeVar("T")
+P = TypeVar("P", islpy.Set, islpy.Map)
 
 
 def _by_text(value: Any) -> tuple[type, tuple[str]]:
@@ -137,8 +138,7 @@ def _relation(values: Any, *position: int) -> islpy.Map:
         values = Set.from_pw_aff(values) if values.get_domain_space().is_params() else Map.from_pw_aff(values)
     relation = values if isinstance(values, Map) else Map.from_range(values)
     for k in position:
-        relation = relation.project_out(dim_type.out, k + 1, relation.dim(dim_type.out) - k - 1)
-        relation = relation.project_out(dim_type.out, 0, k)
+        relation = along(relation, k)
     return relation
 
 
@@ -317,9 +317,29 @@ def at(points: islpy.Set, sizes: Mapping[str, int]) -> islpy.Set:
     return points
 
 
+def along(points: P, k: int, end: int | None = None) -> P:
+    """{ [x] }: their values along the k-th dimension, or all from that until `end`; of a map, { [o] -> [x] } of its
+    results."""
+    end = k + 1 if end is None else end
+    rest = points.project_out(dim_type.out, end, points.dim(dim_type.out) - end)
+    return rest.project_out(dim_type.out, 0, k)
+
+
 def ends(points: islpy.Set, k: int) -> tuple[int, int]:
     """The least and the largest value of a dimension, of a bounded set that is not empty."""
     return int(points.dim_min_val(k).to_python()), int(points.dim_max_val(k).to_python())
+
+
+def box(points: islpy.Set) -> int:
+    """How many points the smallest box around a bounded set has."""
+    sides = (ends(points, k) for k in range(points.dim(dim_type.set)))
+    return 0 if points.is_empty() else math.prod(last - first + 1 for first, last in sides)
+
+
+def coordinates(point: islpy.Point) -> tuple[int, ...]:
+    """The numbers of a point, without the sizes."""
+    depth = point.get_space().dim(dim_type.set)
+    return tuple(point.get_coordinate_val(dim_type.set, k).to_python() for k in range(depth))
 
 
 def fixed(relation: islpy.Map) -> tuple[int | None, ...]:

@@ -57,9 +57,8 @@ def _may_mean(claim: Claim, statement: Statement, array: str) -> bool:
 
 
 def _instance(statement: Statement, touch: Touch) -> str:
-    values = zip(statement.iterators, touch.iteration, strict=False)  # loops inside of a statement come last
-    return f"{statement.name}[{', '.join(f'{name}={value}' for name, value in values)}]"
+    return statement.instance(touch.iteration[: statement.depth])  # loops inside of a statement come last
 
 
 def _is_exact(statement: Statement, array: str) -> bool:
-    return all(access.must for access in (*statement.reads, *statement.writes) if access.array == array)
+    return all(access.must for access in statement.accesses if access.array == array)

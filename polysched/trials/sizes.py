@@ -50,7 +50,7 @@ def ladders(nest: Function, scop: Scop, fixed: Sizes, over: int = -1) -> list[li
 
 def work(nest: Function, scop: Scop, sizes: Sizes) -> int:
     """About how many elements there are, and accesses to them: as if the domains were boxes."""
-    accesses = sum((len(s.reads) + len(s.writes)) * _box(domain) * turns for s, domain, turns in _at(scop, sizes))
+    accesses = sum((len(s.reads) + len(s.writes)) * isl.box(domain) * turns for s, domain, turns in _at(scop, sizes))
     return accesses + sum(prod(int(evaluate(extent, sizes)) for extent in array.shape) for array in nest.arrays)
 
 
@@ -94,7 +94,7 @@ def _valid(scop: Scop, candidates: Iterable[Sizes]) -> Iterator[Sizes]:
 
 def _has_at_most(scop: Scop, sizes: Sizes, most: int) -> bool:
     found = list(_at(scop, sizes))
-    boxes = sum(turns * _box(domain) for _, domain, turns in found)
+    boxes = sum(turns * isl.box(domain) for _, domain, turns in found)
     if most < boxes <= _LOOSE * most:
         return sum(turns * int(domain.count_val().get_num_si()) for _, domain, turns in found) <= most
     return boxes <= most
@@ -107,23 +107,13 @@ def _at(scop: Scop, sizes: Sizes) -> Iterator[tuple[Statement, isl.Set, int]]:
         yield statement, domain, _turns(statement, domain, sizes)
 
 
-def _box(domain: isl.Set) -> int:
-    """The instances of the smallest box around the set."""
-    return 0 if domain.is_empty() else prod(high - low + 1 for low, high in _ranges(domain))
-
-
-def _ranges(domain: isl.Set) -> list[Interval]:
-    """The least and the largest value of each iterator."""
-    return [isl.ends(domain, k) for k in range(domain.dim(isl.dim_type.set))]
-
-
 def _turns(statement: Statement, domain: isl.Set, sizes: Sizes) -> int:
     """At most how often the innermost statements run in an instance, which holds the loops that are not affine; those
     whose bounds only data tells count once."""
     if domain.is_empty() or not any(isinstance(stmt, For) for stmt in walk(statement.body)):
         return 1
     known = {name: (value, value) for name, value in sizes.items()}
-    return _runs(statement.body, known | dict(zip(statement.iterators, _ranges(domain), strict=True)))
+    return _runs(statement.body, known | {name: isl.ends(domain, k) for k, name in enumerate(statement.iterators)})
 
 
 def _runs(body: Iterable[Stmt], known: dict[str, Interval]) -> int:

@@ -11,7 +11,7 @@ import polysched as ps
 from polysched.model.tree.nodes import Extension, Leaf
 from polysched.model.tree.order import flatten
 from polysched.plot.small import at_sizes, drawn, points_of
-from polysched.plot.timed import coordinates, timed
+from polysched.plot.timed import timed
 from polysched.support import isl
 
 
@@ -47,7 +47,7 @@ def test_instances_of_one_step_do_not_depend_on_each_other_on_random_nests():
         step = {(run.statement, run.point): run.step for run in timed(s.tree, small.points, ends)}
         for d in s.draft.dependences.of("flow", "anti", "output"):
             for point in points_of(at_sizes(d.relation.wrap().flatten(), small.sizes)):
-                numbers, depth = coordinates(point), scop.statement(d.source).depth
+                numbers, depth = isl.coordinates(point), scop.statement(d.source).depth
                 source, sink = (d.source, numbers[:depth]), (d.sink, numbers[depth:])
                 if source in step and sink in step:
                     assert step[source] < step[sink]
@@ -87,7 +87,7 @@ def test_times_are_those_of_flatten_on_random_nests(seed, stage):
         name, depth = times.get_tuple_name(isl.dim_type.in_), times.dim(isl.dim_type.in_)
         inside = times.intersect_domain(points.domains[name])
         for point in points_of(at_sizes(inside.wrap().flatten(), points.sizes)):
-            numbers = coordinates(point)
+            numbers = isl.coordinates(point)
             expected[name, numbers[:depth]] = numbers[depth:]
     found = timed(tree, points.points, done.dependences.coincidence)
     assert {(run.statement, run.point) for run in found} == set(expected)

@@ -168,11 +168,9 @@ def _is_size(part: Expr) -> bool:
             return True
         case Binary("max", Const(int(least)), _):
             return least >= 0
-        case Binary("min", left, right):
-            return is_at_least(left, Const(0)) and is_at_least(right, Const(0))
         case Binary("floordiv", left, Const(int(by))):
             return by > 0 and is_at_least(left, Const(0))
-        case Binary("floordiv" | "floormod" | "*", left, right):
+        case Binary("min" | "floordiv" | "floormod" | "*", left, right):
             return is_at_least(left, Const(0)) and is_at_least(right, Const(0))
     return False
 

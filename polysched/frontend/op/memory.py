@@ -151,12 +151,11 @@ def _from_an_end(extent: Expr, bound: Expr | int, least: int | None) -> Expr:
     if is_at_least(bound, Const(0)):
         return bound
     if is_at_least(Const(-1), bound):
-        position = normal(add(extent, bound))
-        return position if least is None else normal(Binary("max", Const(least), position))
-    if normal(sub(extent, bound)) == Const(1):  # n - 1 is negative only where there are no elements
-        return bound if least is None else normal(Binary("max", Const(least), bound))
-    message = f"the sign of '{show(bound)}' is not known, and says which end of the array a bound counts from"
-    raise InputError(message, None, f"write max({show(bound)}, 0)")
+        bound = normal(add(extent, bound))
+    elif normal(sub(extent, bound)) != Const(1):  # n - 1 is negative only where there are no elements
+        message = f"the sign of '{show(bound)}' is not known, and says which end of the array a bound counts from"
+        raise InputError(message, None, f"write max({show(bound)}, 0)")
+    return bound if least is None else normal(Binary("max", Const(least), bound))
 
 
 def _index(name: str, extent: Expr, index: Expr | int) -> Expr:

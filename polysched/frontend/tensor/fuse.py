@@ -55,7 +55,8 @@ def _merged_last(groups: list[Group], sizes: tuple[str, ...]) -> bool:
     last = groups[-1]
     for k in reversed(range(len(groups) - 1)):
         between, aligned = groups[k + 1 : -1], _with_indices(last, groups[k][0][1].indices)
-        if not _may_merge(groups[k], aligned, sizes):
+        may_join = (_may_join(one, other, sizes) for one in groups[k] for other in aligned)
+        if {*_used(groups[k])}.isdisjoint(_used(aligned)) or not all(may_join):
             continue
         if not any(_depend(other, last) for other in between):
             groups[k:] = [(*groups[k], *aligned), *between]
@@ -72,12 +73,6 @@ def _with_indices(group: Group, indices: tuple[str, ...]) -> Group:
         return group
     new: dict[str, Expr] = dict(zip(group[0][1].indices, map(Var, indices), strict=True))
     return tuple((tensor, replace(mapped(body, new), indices=indices)) for tensor, body in group)
-
-
-def _may_merge(first: Group, last: Group, sizes: tuple[str, ...]) -> bool:
-    return bool({*_used(first)} & {*_used(last)}) and all(
-        _may_join(one, other, sizes) for one in first for other in last
-    )
 
 
 def _may_join(one: Part, other: Part, sizes: tuple[str, ...]) -> bool:

@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import count
-from typing import TypeGuard
 
 from polysched.config.heuristics.nest import INLINED_AGAIN, INLINED_OPERATIONS
 from polysched.errors import InputError
@@ -80,15 +79,7 @@ def renamed(body: Body, name: str, other: str) -> Body:
 
 def is_same_element(one: Sequence[Expr], other: Sequence[Expr], extents: Sequence[Expr]) -> bool:
     """Are two subscripts in bounds surely the same? Along an axis of one element, 0 is all that they can be."""
-    return all(first == second or _is_unit(n) for first, second, n in zip(one, other, extents, strict=True))
-
-
-def _is_load(node: Expr, array: str) -> TypeGuard[Load]:
-    return isinstance(node, Load) and node.array == array
-
-
-def _is_unit(extent: Expr) -> bool:
-    return extent == Const(1)
+    return all(first == second or n == Const(1) for first, second, n in zip(one, other, extents, strict=True))
 
 
 def _expressions(reduction: Reduction) -> Iterator[Expr]:
@@ -137,12 +128,12 @@ def _axes(reader: Body, load: Load) -> int:
 
 
 def _not_units(extents: Sequence[Expr]) -> int:
-    return sum(not _is_unit(extent) for extent in extents)
+    return sum(extent != Const(1) for extent in extents)
 
 
 def _dimensions(load: Load, tensor: Tensor) -> int:
     pairs = zip(load.index, tensor.extents, strict=True)
-    return sum(not (isinstance(subscript, Const) or _is_unit(extent)) for subscript, extent in pairs)
+    return sum(not isinstance(subscript, Const) and extent != Const(1) for subscript, extent in pairs)
 
 
 def _cost(expr: Expr) -> int:
@@ -184,7 +175,7 @@ def _with(reader: Body, name: str, producer: Body) -> Body:
     producer = replace(producer, reductions=tuple(with_axes_beside(each, taken) for each in producer.reductions))
 
     def element(node: Expr) -> Expr | None:
-        return _element(producer, node) if _is_load(node, name) else None
+        return _element(producer, node) if isinstance(node, Load) and node.array == name else None
 
     new = _rewritten(reader, lambda expr: rewrite(expr, element))
     if not producer.reductions:

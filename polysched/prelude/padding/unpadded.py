@@ -24,7 +24,7 @@ from polysched.config.heuristics.nest import TYPICAL_SIZE
 from polysched.errors import InputError
 from polysched.ir.build import binary, conjunction, sub
 from polysched.ir.effects import may_change
-from polysched.ir.integers.linear import Linear, added, expression
+from polysched.ir.integers.linear import added, expression
 from polysched.ir.node import rewrite, substitute, touches, variables, walk
 from polysched.ir.nodes import Alloc, Array, Const, Expr, For, Function, If, Load, Select, Stmt, Store, Var
 from polysched.ir.simplify import simplify
@@ -162,13 +162,9 @@ def _merged(
             return None
         end = added(first, linear(extents[names[0]]), 1)
         inside += [binary(">=", place, expression(first))] if first else []
-        inside += [] if _is_same(linear(extent), end) else [binary("<", place, expression(end))]
+        inside += [binary("<", place, expression(end))] if any(added(linear(extent), end, -1).values()) else []
         places[names[0]] = sub(place, expression(first)) if first else place
     return Select(conjunction(inside), substitute(data.value, places), beside) if inside else None
-
-
-def _is_same(one: Linear, other: Linear) -> bool:
-    return not any(added(one, other, -1).values())
 
 
 def _others(fn: Function, copy: _Copy) -> tuple[Stmt, ...]:
@@ -246,12 +242,7 @@ def _at_borders(loops: Loops, conditions: Sequence[Expr]) -> float:
     space = AffineSpace("", tuple(loop.var for loop in loops), ())
     domain = iterations(loops, ())
     inside = domain.intersect(space.where(conjunction(conditions)))
-    return _points(domain) - _points(inside) if domain.is_box() and inside.is_box() else inf
-
-
-def _points(box: isl.Set) -> int:
-    ends = (isl.ends(box, k) for k in range(box.dim(isl.dim_type.set)))
-    return 0 if box.is_empty() else prod(last - first + 1 for first, last in ends)
+    return isl.box(domain) - isl.box(inside) if domain.is_box() and inside.is_box() else inf
 
 
 def _has_a_guard_on_lanes(copy: _Copy) -> bool:

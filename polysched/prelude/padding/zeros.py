@@ -32,8 +32,9 @@ from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from polysched.errors import InputError
+from polysched.ir.effects import may_change
 from polysched.ir.node import map_blocks, map_list, rewrite, statements, walk
-from polysched.ir.nodes import Alloc, Binary, Call, Cast, Const, Expr, For, Function, If, Load, Select, Stmt, Store
+from polysched.ir.nodes import Alloc, Binary, Cast, Const, Expr, For, Function, If, Load, Select, Stmt, Store
 from polysched.ir.rename import used_names
 from polysched.prelude.padding.padded_copy import PaddedCopy, padded_copy
 
@@ -195,15 +196,11 @@ def _padded_sum(store: Store, around: tuple[For | If, ...]) -> PaddedSum | None:
     factors = list(_factors(store.value.right))
     for k, factor in enumerate(factors):
         match factor:
-            case Select(cond, Load() as load, Const(value=0)) if _is_place(cond):
+            case Select(cond, Load() as load, Const(value=0)) if not may_change(cond):
                 loops = tuple(stmt for stmt in around if isinstance(stmt, For))
                 others = (*factors[:k], *factors[k + 1 :])
                 return PaddedSum(store, factor, load, others, loops, is_guarded=len(loops) < len(around))
     return None
-
-
-def _is_place(cond: Expr) -> bool:
-    return not any(isinstance(node, Load | Call) for node in walk(cond))
 
 
 def _factors(term: Expr) -> Iterator[Expr]:

@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from polysched.ir.effects import may_change
 from polysched.ir.node import variables, walk
-from polysched.ir.nodes import Call, Expr, For, Function, If, Load, Stmt, Store
+from polysched.ir.nodes import Expr, For, Function, If, Load, Stmt, Store
 from polysched.model.affine import AffineSpace
 from polysched.model.loops import loop_conditions
 from polysched.prelude.structure.dimensions import with_dimensions
@@ -57,6 +58,5 @@ def _subscripts(nodes: tuple[Expr | Stmt, ...]) -> Iterator[Expr]:
 
 def _may_stand(subscript: Expr, space: AffineSpace) -> bool:
     """Is the subscript affine, or unknown before the nest runs?"""
-    if any(isinstance(node, Load | Call) for node in walk(subscript)):
-        return True
-    return not variables(subscript) <= {*space.iterators, *space.sizes} or space.has(subscript)
+    is_unknown = may_change(subscript) or not variables(subscript) <= {*space.iterators, *space.sizes}
+    return is_unknown or space.has(subscript)

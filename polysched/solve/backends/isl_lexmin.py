@@ -17,10 +17,8 @@ def solve(problem: Problem, deadline: Deadline) -> np.ndarray | None:
     optimum = isl.BasicSet(_polylib(problem)).lexmin()
     if optimum.is_empty():
         return None
-    point = optimum.sample_point()
-    first, count = len(problem.objectives), len(problem.names)
-    values = (point.get_coordinate_val(isl.dim_type.set, first + k).to_python() for k in range(count))
-    return np.array(list(values), dtype=np.int64)
+    unknowns = isl.coordinates(optimum.sample_point())[len(problem.objectives) :]
+    return np.array(unknowns, dtype=np.int64)
 
 
 def _polylib(problem: Problem) -> str:

@@ -16,7 +16,7 @@ from polysched.config.machine import Machine
 from polysched.ir.dtypes import i64
 from polysched.ir.node import walk, without_subscripts
 from polysched.ir.nodes import Array, Binary, Expr
-from polysched.model.extents import along, largest
+from polysched.model.extents import largest
 from polysched.model.scop import Scop
 from polysched.support import isl
 from polysched.transform.edits.base.loops import Loop
@@ -50,7 +50,7 @@ def _rows(array: str, stage: Loop, scop: Scop) -> int | None:
     touched = touched.apply_domain(stage.member.schedule)
     if touched.is_empty():
         return 0
-    rows = along(isl.Map.from_union_map(touched), 0)
+    rows = isl.along(isl.Map.from_union_map(touched), 0)
     span = largest(rows.lexmax().sum(rows.lexmin().neg()).range())
     return int(span.to_python()) + 1 if span.is_int() else None
 

@@ -141,9 +141,14 @@ class Loops:
 
 def nearest(band: Band, scop: Scop, outer: tuple[Member, ...]) -> int:
     """Which member of the band leads to the fewest far elements when it is innermost; the last of several."""
-    count = len(band.members)
-    far = [far_accesses(scop, (*outer, *band.members), len(outer) + k)[0] for k in range(count)]
-    return min(range(count), key=lambda k: (far[k], -k))
+    far = far_along(band, scop, outer)
+    return min(range(len(far)), key=lambda k: (far[k], -k))
+
+
+def far_along(band: Band, scop: Scop, outer: tuple[Member, ...]) -> list[int]:
+    """How many accesses step further than by one along each member."""
+    every = (*outer, *band.members)
+    return [far_accesses(scop, every, len(outer) + k)[0] for k in range(len(band.members))]
 
 
 def far_accesses(scop: Scop, loops: tuple[Member, ...], innermost: int) -> tuple[int, int]:

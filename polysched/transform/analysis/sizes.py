@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from math import prod
 
 from polysched.config.constraints import TileSizes, sizes_asked
 from polysched.config.heuristics import cpu as rules
@@ -172,11 +171,8 @@ class _Box:
         found: dict[str, int] = {}
         for relation, element in self.accesses:
             elements = relation.intersect_domain(tile).range()
-            if elements.is_empty():  # those of zeros around data
-                continue
-            sides = (isl.ends(elements, k) for k in range(elements.dim(isl.dim_type.set)))
             name = elements.get_tuple_name()
-            found[name] = max(found.get(name, 0), prod(last - first + 1 for first, last in sides) * element)
+            found[name] = max(found.get(name, 0), isl.box(elements) * element)
         return sum(found.values())
 
 

@@ -131,8 +131,7 @@ def _moves(access: Access, statement: Statement, members: Sequence[Member]) -> l
         deltas = access.relation.reverse().apply_range(along).apply_range(access.relation).deltas()
         if not deltas.is_singleton() or deltas.involves_dims(isl.dim_type.param, 0, deltas.dim(isl.dim_type.param)):
             return None
-        point, rank = deltas.sample_point(), deltas.dim(isl.dim_type.set)
-        found.append(tuple(point.get_coordinate_val(isl.dim_type.set, d).to_python() for d in range(rank)))
+        found.append(isl.coordinates(deltas.sample_point()))
     return found
 
 

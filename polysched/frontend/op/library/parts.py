@@ -49,22 +49,16 @@ def append(arr: Any, values: Any, axis: Any = None) -> Any:
 
 
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
-    extent, cuts = ary.shape[axis], indices_or_sections
-    if isinstance(cuts, int):
-        assert extent % cuts == 0, "the parts must be equal"
-        cuts = tuple([extent // cuts * k for k in range(1, cuts)])
-    return _cut(ary, (0, *cuts, extent), axis)
+    if isinstance(indices_or_sections, int):
+        assert ary.shape[axis] % indices_or_sections == 0, "the parts must be equal"
+    return np.array_split(ary, indices_or_sections, axis)
 
 
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
     extent, cuts = ary.shape[axis], indices_or_sections
     if isinstance(cuts, int):
         cuts = tuple([extent // cuts * k + min(k, extent % cuts) for k in range(1, cuts)])
-    return _cut(ary, (0, *cuts, extent), axis)
-
-
-def _cut(ary: Any, bounds: Any, axis: int) -> Any:
-    before = (slice(None),) * (axis % ary.ndim)
+    before, bounds = (slice(None),) * (axis % ary.ndim), (0, *cuts, extent)
     return tuple([ary[(*before, slice(bounds[k], bounds[k + 1]))] for k in range(len(bounds) - 1)])
 
 
@@ -89,12 +83,8 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
     if axis is None:
         return np.take_along_axis(np.ravel(arr), indices, 0)
     at = axis % arr.ndim
-    others = tuple([np.arange(arr.shape[k]).reshape(_along(arr, k)) for k in range(arr.ndim)])
+    others = np.ix_(*[np.arange(n) for n in arr.shape])
     return arr[(*others[:at], indices, *others[at + 1 :])]
-
-
-def _along(arr: Any, axis: int) -> Any:
-    return tuple([arr.shape[k] if k == axis else 1 for k in range(arr.ndim)])
 
 
 def ix_(*args: Any) -> Any:
@@ -112,10 +102,7 @@ def fill_diagonal(a: Any, val: Any) -> None:
 
 
 def copyto(dst: Any, src: Any, where: Any = True) -> None:
-    if where is True:
-        dst[...] = src
-    else:
-        dst[...] = np.where(where, src, dst)
+    dst[...] = src if where is True else np.where(where, src, dst)
 
 
 def fliplr(m: Any) -> Any:

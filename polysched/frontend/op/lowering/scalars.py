@@ -16,7 +16,7 @@ from functools import reduce
 
 from polysched.frontend.arithmetic import FLOAT_FUNCTIONS, Typed, absolute, shifted
 from polysched.frontend.op.emit import shape_of
-from polysched.frontend.op.numpy.operators import COMPARED
+from polysched.frontend.op.numpy.operators import COMPARED, KINDS
 from polysched.frontend.op.numpy.products import labels_of
 from polysched.frontend.tensor import functions as reductions
 from polysched.frontend.tensor.value import Name, SizeName, Value, merged
@@ -31,12 +31,12 @@ def scalar(kind: str, args: Sequence[Expr], dtype: DType) -> Expr:
     """The result's element; the arguments have the dtype that it is computed in, and `dtype` is the result's."""
     group, _, name = kind.partition("::")
     match group, name:
+        case "BinaryType", "Shl" | "Shr":
+            return shifted(_BINARY[name], *args)
+        case "BinaryType", "And" | "Or" | "Xor" if args[0].dtype == boolean:
+            return Binary(_LOGICAL[name], *args)
         case "BinaryType", _ if name in _BINARY:
             return Binary(_BINARY[name], *args)
-        case "BinaryType", "Shl" | "Shr":
-            return shifted("<<" if name == "Shl" else ">>", *args)
-        case "BinaryType", "And" | "Or" | "Xor":
-            return Binary((_LOGICAL if args[0].dtype == boolean else _BITWISE)[name], *args)
         case "BinaryType", "Fmod" if dtype.is_integer:
             return Binary("truncmod", *args)
         case "BinaryType" | "UnaryType", _ if name.lower() in FLOAT_FUNCTIONS:
@@ -89,18 +89,13 @@ def _number(value: float, dtype: DType) -> Const:
 
 
 _BINARY = {
-    "Add": "+",
-    "Sub": "-",
-    "Mul": "*",
-    "Div": "/",
+    **{kind: symbol for symbol, kind in {**KINDS, **COMPARED}.items()},
     "FloorDiv": "floordiv",
     "Mod": "floormod",
     "Min": "min",
     "Max": "max",
-    **{kind: symbol for symbol, kind in COMPARED.items()},
 }
 _LOGICAL = {"And": "&&", "Or": "||", "Xor": "!="}
-_BITWISE = {"And": "&", "Or": "|", "Xor": "^"}
 
 
 Index = Sequence[Value]

@@ -99,8 +99,6 @@ def product_of_matrices(left: Named, right: Named) -> Shape:
     return (*outer, *shape[-2:-1], *(other[-1:] if len(other) > 1 else ()))
 
 
-
-
 def matmul(emit: Emitter, x1: Ref, x2: Ref, dtype: DType | None = None) -> Ref:
     dtype = dtype or common_type((x1, x2)).dtype
     shape = product_of_matrices((name_of(x1), x1.shape), (name_of(x2), x2.shape))

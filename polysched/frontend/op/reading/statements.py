@@ -139,7 +139,7 @@ class Statements:
 
     def store(self, array: Ref, subscripts: tuple[Any, ...], text: str, new: Any, op: str) -> None:
         if any(map(is_mask, subscripts)):
-            chosen = mask_of(self.emit, array, subscripts, self.expressions.operand(new))
+            chosen = mask_of(array, subscripts, self.expressions.operand(new))
             value = self.changed(array, op, new) if op else self.expressions.operand(new)
             self.overwrite(array, where(self.emit, chosen, value, array), "it")
         elif any(map(is_gather, subscripts)):

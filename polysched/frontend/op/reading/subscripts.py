@@ -74,7 +74,7 @@ def assign_to_elements(emit: Emitter, array: Ref, subscripts: Sequence[Any], new
     emit.assign(chosen.base, emit.changed(array.memory, "Scatter", operands, chosen.base.shape, **attributes))
 
 
-def mask_of(emit: Emitter, array: Ref, subscripts: Sequence[Any], new: Operand) -> Ref:
+def mask_of(array: Ref, subscripts: Sequence[Any], new: Operand) -> Ref:
     """The elements of the array that a mask chooses, for new ones: it is of the array's shape, or of its first axes."""
     mask = subscripts[0]
     if len(subscripts) != 1 or mask.shape != array.shape[: mask.rank]:

@@ -214,11 +214,12 @@ def most_iterations(place: Loop, context: isl.Set | None = None) -> int | None:
     """A constant that the loop's last value less its first one, plus one, never exceeds, whatever the values of the
     loops around; for sizes in the context, if there is one. None if there is no such constant."""
     instances = place.instances if context is None else place.instances.intersect_params(context)
-    return _longest(place.member.schedule, instances, *(band.members[0].schedule for band in place.around))
+    return longest(place.member.schedule, instances, *(band.members[0].schedule for band in place.around))
 
 
 @remembered
-def _longest(schedule: isl.UnionMap, instances: isl.UnionSet, *around: isl.UnionMap) -> int | None:
+def longest(schedule: isl.UnionMap, instances: isl.UnionSet, *around: isl.UnionMap) -> int | None:
+    """The same of these values in one iteration of the loops around."""
     values = _coordinates(instances, around).reverse().apply_range(schedule).coalesce()
     spans = values.reverse().apply_range(values).deltas()
     if spans.is_empty():

@@ -55,7 +55,7 @@ def _fuse(draft: Draft, one: str, other: str, shift: int | None) -> Draft:
     first, second = loop(tree, one), loop(tree, other)
     if not _are_marked_alike(first, second):
         first, second = unmarked(tree, one), unmarked(tree, other)
-    place = _common_sequence(tree, first, second)
+    place = _common_sequence(first, second)
     pairs = reaching(tree, place, draft.dependences.validity)
     least = _least_shift(first, second, pairs)
     applied = shift if shift is not None else least or 0
@@ -77,7 +77,7 @@ def _are_marked_alike(first: Loop, second: Loop) -> bool:
     return kinds[0] == kinds[1] and kinds[0] in ([Vector], [Parallel])
 
 
-def _common_sequence(tree: Tree, first: Loop, second: Loop) -> tuple[int, ...]:
+def _common_sequence(first: Loop, second: Loop) -> tuple[int, ...]:
     """Where the sequence is in which the loops follow one another; InputError if there is none."""
     if first.is_around(second):
         raise InputError(f"loop '{second.name}' is inside of loop '{first.name}'")

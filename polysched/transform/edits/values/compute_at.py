@@ -23,7 +23,7 @@ from polysched.config.heuristics.nest import MOST_CORNER, PART_OF_A_ROW
 from polysched.deps.dependences import Dependences
 from polysched.errors import BudgetExceeded, IllegalSchedule, InputError
 from polysched.ir.nodes import Array
-from polysched.model.extents import along, largest
+from polysched.model.extents import largest
 from polysched.model.scop import Scop, Statement
 from polysched.model.tree.instances import copied
 from polysched.model.tree.nodes import Tree
@@ -212,14 +212,14 @@ def _are_few(missing: isl.Set, around: isl.Map) -> bool:
     """Are there few rows in the boxes that lack these, { [o, i] }?"""
     outer, depth = around.dim(isl.dim_type.in_), around.dim(isl.dim_type.out)
     lacking = around.intersect_domain(missing.project_out(isl.dim_type.set, outer, depth - 1))
-    sides = [along(lacking, k) for k in range(depth - 1)]
+    sides = [isl.along(lacking, k) for k in range(depth - 1)]
     spans = [side.lexmax().sum(side.lexmin().neg()).range() for side in sides]
     return all(span.is_empty() or largest(span) < isl.Val(MOST_CORNER) for span in spans)
 
 
 def _box(needed: isl.Map) -> isl.Map:
     """{ [o] -> S0[i] }, where each iterator has all values between the least and the largest."""
-    sides = (along(needed, k).polyhedral_hull() for k in range(needed.dim(isl.dim_type.out)))
+    sides = (isl.along(needed, k).polyhedral_hull() for k in range(needed.dim(isl.dim_type.out)))
     whole = reduce(isl.Map.flat_range_product, map(isl.Map.from_basic_map, sides))
     return whole.set_tuple_name(isl.dim_type.out, needed.get_tuple_name(isl.dim_type.out))
 

@@ -19,7 +19,7 @@ from polysched.ir.node import rewrite, substitute
 from polysched.ir.nodes import Const, Expr, Load, Store
 from polysched.ir.rename import bound_names
 from polysched.model.affine import element_names, everywhere, is_name, value_at
-from polysched.model.extents import along, extent, largest
+from polysched.model.extents import extent, largest
 from polysched.model.scop import Access, Scop, Statement
 from polysched.support import isl
 from polysched.transform.edits.base.loops import free
@@ -37,7 +37,7 @@ class Copies:
     def coordinates(self) -> list[isl.UnionMap]:
         """{ S0_at[o, i] -> [o_k] } for each loop above the node."""
         depth = self.arrival.dim(isl.dim_type.out)
-        return [isl.UnionMap.from_map(along(self.arrival, k)) for k in range(depth)]
+        return [isl.UnionMap.from_map(isl.along(self.arrival, k)) for k in range(depth)]
 
 
 def copies_of(statement: Statement, needed: isl.Map, name: str, outer: Sequence[str]) -> Copies:
@@ -143,14 +143,14 @@ class Box:
         parts = isl.Map.from_domain_and_range(accessed.domain(), isl.Set("{ [] }"))
         for axis, low in zip(self.axes, self.corner, strict=True):
             start = arrival.apply_range(isl.Map.from_pw_aff(low))
-            parts = parts.flat_range_product(along(accessed, axis).sum(start.neg()))
+            parts = parts.flat_range_product(isl.along(accessed, axis).sum(start.neg()))
         return parts.set_tuple_name(isl.dim_type.out, name)
 
 
 def box(elements: isl.Map, context: isl.Set) -> Box:
     """The smallest box of constant shape around the elements { [o] -> b[x] } of every arrival, or else of one in the
     sizes."""
-    sides = [_side(along(elements, k), context) for k in range(elements.dim(isl.dim_type.out))]
+    sides = [_side(isl.along(elements, k), context) for k in range(elements.dim(isl.dim_type.out))]
     axes = tuple(k for k, (_, length) in enumerate(sides) if length != Const(1))
     return Box(axes, tuple(sides[k][0] for k in axes), tuple(sides[k][1] for k in axes))
 

@@ -128,7 +128,7 @@ def _read(draft: Draft, producer: Statement, user: Statement, index: tuple[Expr,
     (store,) = producer.body
     assert isinstance(store, Store)
     origin = source.set_tuple_name(isl.dim_type.in_, name)
-    same = isl.Map.identity(source.domain().get_space().map_from_set()).intersect_domain(source.domain())
+    same = source.domain().identity()
     alone = Statement(
         name=name,
         iterators=user.iterators,

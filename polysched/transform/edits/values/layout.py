@@ -31,7 +31,7 @@ from polysched.ir.nodes import Array, Binary, Const, Expr, Var
 from polysched.ir.simplify import simplify
 from polysched.ir.text import show
 from polysched.model.affine import AffineSpace, NotAffine, element_names, is_name
-from polysched.model.extents import along, extent
+from polysched.model.extents import extent
 from polysched.model.scop import Scop
 from polysched.support import isl
 from polysched.transform.edits.base.draft import Draft
@@ -184,7 +184,7 @@ def _shape(array: Array, places: isl.Map, scop: Scop) -> tuple[Expr, ...]:
             raise InputError(f"'{array.name}' has the extent {show(length)}", hint=hint) from None
         inside = inside.intersect(space.where(Binary(">=", Var(name), Const(0))))
     taken = inside.apply(places)
-    sides = [along(taken, k) for k in range(taken.dim(isl.dim_type.set))]
+    sides = [isl.along(taken, k) for k in range(taken.dim(isl.dim_type.set))]
     for k, side in enumerate(sides):
         if not side.is_subset(isl.Set("{ [x] : x >= 0 }")):
             message = f"subscript {k} of '{array.name}' would be negative"

@@ -187,11 +187,7 @@ class _Sums:
 
     def _part(self, name: str, first: int, end: int) -> isl.Map:
         """{ S_fold[o, k, f] -> [its dimensions from the first on] }"""
-        domain = self._domain(name)
-        same = isl.Map.identity(domain.get_space().map_from_set()).intersect_domain(domain)
-        same = same.reset_tuple_id(isl.dim_type.out)
-        after = same.project_out(isl.dim_type.out, end, len(self.iterators) - end)
-        return after.project_out(isl.dim_type.out, 0, first)
+        return isl.along(self._domain(name).identity().reset_tuple_id(isl.dim_type.out), first, end)
 
     def _own(self, name: str) -> tuple[Access, tuple[Expr, ...]]:
         """Where a sum is, as access and as subscript."""
