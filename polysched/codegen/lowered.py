@@ -11,22 +11,7 @@ from typing import Any, TypeGuard, TypeVar
 
 from polysched.ir.dtypes import DType
 from polysched.ir.node import children, map_children, map_list, rewrite, substitute, walk
-from polysched.ir.nodes import (
-    Array,
-    Binary,
-    Call,
-    Cast,
-    Const,
-    Expr,
-    For,
-    If,
-    Let,
-    Load,
-    Stmt,
-    Store,
-    Unary,
-    Var,
-)
+from polysched.ir.nodes import Array, Binary, Call, Cast, Const, Expr, For, If, Let, Load, Stmt, Store, Unary, Var
 from polysched.ir.rename import fresh_names
 
 N = TypeVar("N")

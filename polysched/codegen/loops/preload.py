@@ -24,21 +24,7 @@ from polysched.config.heuristics.gpu import PRELOADED
 from polysched.ir.build import add, mul
 from polysched.ir.effects import evaluated, may_be_dropped
 from polysched.ir.node import map_blocks, map_list, rewrite, substitute, variables, walk
-from polysched.ir.nodes import (
-    Alloc,
-    Array,
-    Barrier,
-    Const,
-    Expr,
-    For,
-    Function,
-    Let,
-    Load,
-    Select,
-    Stmt,
-    Store,
-    Var,
-)
+from polysched.ir.nodes import Alloc, Array, Barrier, Const, Expr, For, Function, Let, Load, Select, Stmt, Store, Var
 from polysched.ir.rename import bound_names, fresh_names, rename_bound, used_names
 from polysched.model.loops import trip_count
 

@@ -32,19 +32,7 @@ from polysched.ir.effects import evaluated, is_pure, is_total
 from polysched.ir.integers.linear import added, constant_of, forms
 from polysched.ir.integers.trips import most_trips
 from polysched.ir.node import arrays_of, loaded, rewrite, stored, substitute, variables, walk
-from polysched.ir.nodes import (
-    Alloc,
-    Array,
-    Expr,
-    For,
-    Function,
-    If,
-    Let,
-    Load,
-    Prefetch,
-    Stmt,
-    Var,
-)
+from polysched.ir.nodes import Alloc, Array, Expr, For, Function, If, Let, Load, Prefetch, Stmt, Var
 from polysched.ir.rename import fresh_names, rename_bound, used_names
 
 
