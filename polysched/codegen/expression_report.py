@@ -137,16 +137,13 @@ def annotated(fn: Function, sizes: Mapping[str, int] | None = None) -> str:
     lines = show(fn).splitlines()
     headers = {line: stmt.var for line, stmt, _ in _statements(fn) if isinstance(stmt, For)}
     width = max((len(lines[line - 1]) for line in headers), default=0)
-    notes = {line: f"  # {_note(loops[var])}" for line, var in {1: "", **headers}.items()}
+    counted = {line: loops[var] for line, var in {1: "", **headers}.items()}
+    notes = {line: f"  # {n.written} written, {number(n.executed)} executed" for line, n in counted.items()}
     digits = len(str(len(lines)))
     return "\n".join(
         f"{k:{digits}}  {line:{width if k in headers else 0}}{notes.get(k, '')}"
         for k, line in enumerate(lines, start=1)
     )
-
-
-def _note(operations: IntegerOperations) -> str:
-    return f"{operations.written} written, {number(operations.executed)} executed"
 
 
 # --- temporaries

@@ -53,9 +53,9 @@ class _Call:
 
     def instances(self, context: isl.Set) -> isl.Set:
         """What it is called with: { S[i, j] : ... }"""
-        sizes = (context.get_dim_name(isl.dim_type.param, k) or "" for k in range(context.dim(isl.dim_type.param)))
         calls = f"[{', '.join(self.iterators)}] -> {self.name}[{', '.join(self.arguments)}]"
-        relation = isl.Map(f"[{', '.join(sizes)}] -> {{ {calls} : {' and '.join(self.where) or 'true'} }}")
+        where, sizes = " and ".join(self.where) or "true", ", ".join(isl.sizes_of(context))
+        relation = isl.Map(f"[{sizes}] -> {{ {calls} : {where} }}")
         return relation.range().intersect_params(context)
 
 

@@ -11,22 +11,7 @@ from typing import Any, TypeGuard, TypeVar
 
 from polysched.ir.dtypes import DType
 from polysched.ir.node import children, map_children, map_list, rewrite, substitute, walk
-from polysched.ir.nodes import (
-    Array,
-    Binary,
-    Call,
-    Cast,
-    Const,
-    Expr,
-    For,
-    If,
-    Let,
-    Load,
-    Stmt,
-    Store,
-    Unary,
-    Var,
-)
+from polysched.ir.nodes import Array, Binary, Call, Cast, Const, Expr, For, If, Let, Load, Stmt, Store, Unary, Var
 from polysched.ir.rename import fresh_names
 
 N = TypeVar("N")
@@ -136,6 +121,11 @@ def elements(array: Array) -> int:
     return prod(int(extent.value) for extent in array.shape if isinstance(extent, Const))
 
 
+def bytes_of(array: Array) -> int:
+    """All of such a temporary."""
+    return elements(array) * array.dtype.bits // 8
+
+
 def private(wish: str, dtype: DType, shape: tuple[Expr, ...], taken: set[str]) -> Array:
     """A new array of a thread, named after another one."""
     return Array(next(fresh_names(f"{wish}_", taken)), dtype, shape, "private")
@@ -167,7 +157,4 @@ def moved(node: Any, places: Mapping[Element, Element]) -> Any:
 def rolled(node: Any) -> Any:
     """`node` with nothing unrolled, for tiles of any shape."""
 
-    def rule(part: Any) -> Any:
-        return replace(part, kind="serial") if isinstance(part, For) and part.kind == "unrolled" else None
-
-    return rewrite(node, rule)
+    return rewrite(node, lambda n: replace(n, kind="serial") if isinstance(n, For) and n.kind == "unrolled" else None)

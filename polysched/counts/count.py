@@ -18,8 +18,8 @@ from polysched.counts.figures import ArrayCounts, Counts, Figure, NestCounts, su
 from polysched.counts.tally import Event, Tally
 from polysched.errors import InputError
 from polysched.frontend.python import Nest
-from polysched.ir.node import walk
-from polysched.ir.nodes import Array, Expr, For, Function, Load, Store
+from polysched.ir.node import uses, walk
+from polysched.ir.nodes import Array, For, Function
 from polysched.ir.text import in_words
 from polysched.model.counting.cardinality import cardinality, large_sizes
 from polysched.model.counting.interpolated import SMALLEST, interpolated
@@ -121,7 +121,7 @@ class _Counter:
         reached = self.points(every)
         if every.is_subset(sure):
             return reached
-        happen = sum_of(self.runs(statement) * len(_places(array, statement)) for statement in statements)
+        happen = sum_of(self.runs(s) * len({use.index for use in uses(s.body, array.name)}) for s in statements)
         return replace(_smaller(reached, happen), at_most=True)
 
     def runs(self, statement: Statement) -> Figure:
@@ -147,11 +147,6 @@ class _Counter:
         for k in range(self.where.dim(isl.dim_type.param)):
             self.where = self.where.lower_bound_val(isl.dim_type.param, k, isl.Val(SMALLEST))
         return Figure(fitted, fitted=True)
-
-
-def _places(array: Array, statement: Statement) -> set[tuple[Expr, ...]]:
-    """The elements that an instance accesses, as they are written."""
-    return {node.index for node in walk(statement.body) if isinstance(node, Load | Store) and node.array == array.name}
 
 
 def _smaller(reached: Figure, happen: Figure) -> Figure:

@@ -64,10 +64,6 @@ def _truncdiv(x: int, y: int) -> int:
     return quotient if (x < 0) == (y < 0) else -quotient
 
 
-def _truncmod(x: int, y: int) -> int:
-    return x - y * _truncdiv(x, y)
-
-
 def _dot(first: DType, second: DType) -> Callable[[int, int], int]:
     """The products of the parts of two words, of these types, added."""
     left, right, wrapped = fit(first), fit(second), fit(i32)
@@ -92,7 +88,7 @@ UNBOUNDED: dict[str, Callable[[Value, Value], Value]] = {  # before a result is 
     "floordiv": operator.floordiv,
     "floormod": operator.mod,
     "truncdiv": _truncdiv,
-    "truncmod": _truncmod,
+    "truncmod": lambda x, y: x - y * _truncdiv(x, y),
     "&": operator.and_,
     "|": operator.or_,
     "^": operator.xor,

@@ -37,19 +37,7 @@ def combined(op: str, left: Expr | None, right: Expr | None) -> Expr | None:
     return None if left is None or right is None else Binary(op, left, right)
 
 
-add, mul = partial(binary, "+"), partial(binary, "*")
-
-
-def sub(left: Operand, right: Operand) -> Expr:
-    return binary("-", left, right)
-
-
-def floordiv(left: Operand, right: Operand) -> Expr:
-    return binary("floordiv", left, right)
-
-
-def floormod(left: Operand, right: Operand) -> Expr:
-    return binary("floormod", left, right)
+add, sub, mul, floordiv, floormod = (partial(binary, op) for op in ("+", "-", "*", "floordiv", "floormod"))
 
 
 def conjunction(conditions: Iterable[Expr]) -> Expr:

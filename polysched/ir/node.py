@@ -177,9 +177,9 @@ def touches(nodes: Any, array: str) -> bool:
 
 def at_element(nodes: Any, array: str, name: str, index: tuple[Expr, ...]) -> Any:
     """The nodes with one element, of the array called `name`, wherever they load or store `array`."""
+    return with_uses(nodes, array, lambda use: replace(use, array=name, index=index))
 
-    def rule(node: Any) -> Any:
-        is_it = isinstance(node, Load | Store) and node.array == array
-        return replace(node, array=name, index=index) if is_it else None
 
-    return rewrite(nodes, rule)
+def with_uses(nodes: Any, array: str, change: Callable[[Any], Any]) -> Any:
+    """The nodes with what `change` makes of each load and store of the array."""
+    return rewrite(nodes, lambda n: change(n) if isinstance(n, Load | Store) and n.array == array else None)

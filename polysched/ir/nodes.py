@@ -21,7 +21,7 @@ Meaning, stated once:
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform
 
 import numpy as np
 
@@ -61,8 +61,10 @@ class Expr:
 E = TypeVar("E", bound=Expr)
 
 
-def _hashed_once(cls: type[E]) -> type[E]:
-    """The class, whose instances keep their hash: trees of expressions are the keys of many tables."""
+@dataclass_transform(frozen_default=True)
+def _expression(cls: type[E]) -> type[E]:
+    """The class as a frozen dataclass whose instances keep their hash: trees of them are the keys of many tables."""
+    cls = dataclass(frozen=True)(cls)
     of_fields = cls.__hash__
 
     def __hash__(self: E) -> int:
@@ -76,8 +78,7 @@ def _hashed_once(cls: type[E]) -> type[E]:
     return cls
 
 
-@_hashed_once
-@dataclass(frozen=True)
+@_expression
 class Const(Expr):
     """A value of its dtype: a float is rounded to it.
 
@@ -103,8 +104,7 @@ class Const(Expr):
         return hash((self.value if type(self.value) is int else repr(self.value), self.dtype))
 
 
-@_hashed_once
-@dataclass(frozen=True)
+@_expression
 class Var(Expr):
     """A loop variable, a size, a scalar parameter or a name bound by Let."""
 
@@ -112,16 +112,14 @@ class Var(Expr):
     dtype: DType = i64
 
 
-@_hashed_once
-@dataclass(frozen=True)
+@_expression
 class Load(Expr):
     array: str
     index: tuple[Expr, ...]
     dtype: DType
 
 
-@_hashed_once
-@dataclass(frozen=True)
+@_expression
 class Unary(Expr):
     """`op` is "-" (arithmetic), "~" (integers) or "!" (bool)."""
 
@@ -133,8 +131,7 @@ class Unary(Expr):
         return self.arg.dtype
 
 
-@_hashed_once
-@dataclass(frozen=True)
+@_expression
 class Binary(Expr):
     op: str
     left: Expr
@@ -145,8 +142,7 @@ class Binary(Expr):
         return boolean if self.op in COMPARISONS else self.left.dtype
 
 
-@_hashed_once
-@dataclass(frozen=True)
+@_expression
 class Select(Expr):
     """cond ? then : other."""
 
@@ -159,8 +155,7 @@ class Select(Expr):
         return self.then.dtype
 
 
-@_hashed_once
-@dataclass(frozen=True)
+@_expression
 class Call(Expr):
     """A function of scalars, by its C name for f64 ("sqrt", "exp", "fabs", "pow", ...)."""
 
@@ -170,8 +165,7 @@ class Call(Expr):
     pure: bool = True
 
 
-@_hashed_once
-@dataclass(frozen=True)
+@_expression
 class Cast(Expr):
     arg: Expr
     dtype: DType

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import count
 from typing import Any, TypeVar
 
-from polysched.ir.node import rewrite, statements, walk
+from polysched.ir.node import rewrite, statements, walk, with_uses
 from polysched.ir.nodes import Alloc, Call, For, Function, Let, Load, Stmt, Store, Var
 from polysched.support.remembered import remembered
 
@@ -69,11 +69,7 @@ def _renamed(body: tuple[Any, ...], names: Mapping[str, str]) -> tuple[Any, ...]
 
 def rename_array(nodes: N, old: str, new: str) -> N:
     """The nodes with another name of an array in their loads and stores."""
-
-    def rule(node: Any) -> Any:
-        return replace(node, array=new) if isinstance(node, Load | Store) and node.array == old else None
-
-    return nodes if old == new else rewrite(nodes, rule)
+    return nodes if old == new else with_uses(nodes, old, lambda use: replace(use, array=new))
 
 
 def numbered_in_order(body: tuple[Any, ...], names: list[str]) -> tuple[tuple[Any, ...], dict[str, str]]:

@@ -271,14 +271,18 @@ def _holds_all_of(wide: DType, narrow: DType) -> bool:
     return np.can_cast(narrow.numpy, wide.numpy) and not rounds
 
 
+def taken_branch(stmt: If, taken: tuple[Stmt, ...]) -> Stmt | tuple[Stmt, ...]:
+    """What the statement does of which it is known that these run: `stmt` itself if that is no simpler."""
+    if not any(isinstance(each, Let | Alloc) for each in taken):
+        return taken
+    always = If(Const(True, boolean), taken, (), stmt.loc)  # the branch ends the scope of its names
+    return stmt if always == stmt else always
+
+
 def _simpler_statement(stmt: If | For) -> Stmt | tuple[Stmt, ...] | None:
     match stmt:
         case If(Const(value=holds), then, other):
-            taken = then if holds else other
-            if not any(isinstance(s, Let | Alloc) for s in taken):
-                return taken
-            always = If(Const(True, boolean), taken, (), stmt.loc)  # the branch ends the scope of its names
-            return None if always == stmt else always
+            return taken_branch(stmt, then if holds else other)
         case If(cond, (), ()) if is_total(cond):
             return ()
         case If(cond, (), other) if other:

@@ -198,9 +198,8 @@ def _check_shape(array: Array, given: Form, sizes: Mapping[str, int]) -> None:
 
 
 def _check_bounds(fn: Function, sizes: Mapping[str, int], valid_sizes: isl.Set) -> None:
-    known = " and ".join(f"{name} = {value}" for name, value in sizes.items())
-    point = isl.Set(f"[{', '.join(sizes)}] -> {{ : {known} }}")
-    if valid_sizes.intersect(point).is_empty():
+    if isl.at(valid_sizes, sizes).is_empty():
+        known = " and ".join(f"{name} = {value}" for name, value in sizes.items())
         why = "it would leave its arrays, or what its schedule assumes"
         raise LaunchError(f"{fn.name} cannot run with {known}: {why}; it is for {valid_sizes}")
 

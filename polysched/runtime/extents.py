@@ -10,12 +10,11 @@ from operator import index
 from typing import Any
 
 from polysched.errors import LaunchError
-from polysched.ir.arithmetic import UNBOUNDED
 from polysched.ir.defaults import default_arguments
-from polysched.ir.integers.polynomial import Polynomial
+from polysched.ir.integers.polynomial import Polynomial, polynomial_of
 from polysched.ir.interp import evaluate
 from polysched.ir.node import variables
-from polysched.ir.nodes import LARGEST_SIZE, Binary, Const, Expr, Function, Unary, Var
+from polysched.ir.nodes import LARGEST_SIZE, Expr, Function, Var
 
 
 def sizes_of(fn: Function, given: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]]) -> dict[str, int]:
@@ -79,14 +78,9 @@ def _shown(extents: Extents, sizes: Mapping[str, int]) -> Iterator[tuple[str, in
 
 def polynomial(extent: Expr, sizes: Mapping[str, int]) -> Polynomial | None:
     """The extent in the sizes that are not known; None if that is no polynomial."""
-    match extent:
-        case Const(value, _):
-            return Polynomial.number(int(value))
-        case Var(name, _):
-            return Polynomial.number(sizes[name]) if name in sizes else Polynomial.name(name)
-        case Unary("-", arg):
-            return polynomial(Binary("-", Const(0), arg), sizes)
-        case Binary("+" | "-" | "*" as op, left, right):
-            one, other = polynomial(left, sizes), polynomial(right, sizes)
-            return None if one is None or other is None else UNBOUNDED[op](one, other)
-    return Polynomial.number(evaluate(extent, sizes)) if variables(extent) <= sizes.keys() else None
+    if isinstance(extent, Var):
+        return Polynomial.number(sizes[extent.name]) if extent.name in sizes else Polynomial.name(extent.name)
+    found = polynomial_of(extent, lambda part: polynomial(part, sizes))
+    if found is None and variables(extent) <= sizes.keys():
+        return Polynomial.number(evaluate(extent, sizes))
+    return found

@@ -148,9 +148,7 @@ def _by_dlpack(given: Any) -> View | None:
     if kind is None or tensor.lanes != 1:
         raise LaunchError(f"a {type(given).__name__} of DLPack's type {tensor.code} is none of polysched's")
     dtype = np.dtype("bool") if kind == "b" else np.dtype(f"{kind}{tensor.bits // 8}")
-    strides = None
-    if tensor.strides:
-        strides = tuple(stride * dtype.itemsize for stride in tensor.strides[: tensor.ndim])
+    strides = tuple(stride * dtype.itemsize for stride in tensor.strides[: tensor.ndim]) if tensor.strides else None
     shape, at = tuple(tensor.shape[: tensor.ndim]), (tensor.data or 0) + tensor.byte_offset
     is_writable = True  # an array that is read-only cannot be said to be so
     form = Form(dtype, shape, strides, not at % dtype.alignment, is_writable, is_on_device=True)

@@ -58,7 +58,7 @@ class _HipHost(CudaHost):
 
     def extents(self, grid: Sequence[str], block: Sequence[str]) -> tuple[str, str]:
         most = min(_MOST_THREADS // int(block[0]), (1 << 31) - 1)
-        return f"grid_of({', '.join(grid)}, {most})", f"dim3({', '.join(block)})"
+        return super().extents((*grid, str(most)), block)
 
 
 def emit_hip(kernel: Function, options: Options) -> Source:

@@ -393,9 +393,3 @@ class CudaHost(Host):
     def element(self, array: str, index: tuple[Expr, ...]) -> str:
         self.parts.add("reads")
         return f"read_element(&{super().element(array, index)})"
-
-    def extents(self, grid: Sequence[str], block: Sequence[str]) -> tuple[str, str]:
-        return f"grid_of({', '.join(grid)})", f"dim3({', '.join(block)})"
-
-    def argument(self, name: str) -> str:
-        return self.names(name)

@@ -8,22 +8,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from polysched.codegen.emit.names import OPENCL_NAMES
 from polysched.codegen.emit.source import ZERO_DIVISOR
 from polysched.ir.dtypes import ALL
 
-_PASSED: Mapping[str, str] = MappingProxyType({})
 _LEAST = MappingProxyType({"i32": "INT32_MIN", "i64": "INT64_MIN"})
 _SUFFIXES = MappingProxyType({"u32": "u", "u64": "ull"})
-_UNROLLED = MappingProxyType(
-    {
-        **dict.fromkeys(("serial", "parallel", "dynamic", "vector", "packed", "dots"), ""),
-        "unrolled": "#pragma unroll",
-    }
-)
+_SERIAL = dict.fromkeys(("serial", "parallel", "dynamic", "vector", "packed", "dots"), "")
+_UNROLLED = MappingProxyType(_SERIAL | {"unrolled": "#pragma unroll"})
 _INTEGERS = {name: f"{'u' if dtype.kind == 'u' else ''}int{dtype.bits}_t" for name, dtype in ALL.items()}
 
 
@@ -33,9 +28,9 @@ class Dialect:
 
     name: str
     types: Mapping[str, str]  # by the name of the dtype
-    passed: Mapping[str, str]  # those that have another one as parameters and behind pointers
-    least: Mapping[str, str]  # the least integers: C has no literals for them
-    suffixes: Mapping[str, str]  # of literals
+    passed: Mapping[str, str] = field(default_factory=dict)  # those with another one as parameters and behind pointers
+    least: Mapping[str, str] = field(default_factory=lambda: _LEAST)  # the least integers: C has no literals for them
+    suffixes: Mapping[str, str] = field(default_factory=lambda: _SUFFIXES)  # of literals
     float_suffix: str = "f"  # of the library's functions for f32
     pointer: str = ""  # what a pointer to an array begins with
     restrict: str
@@ -98,9 +93,6 @@ _HIDING = """\
 C = Dialect(
     name="C",
     types=MappingProxyType({**_INTEGERS, "f64": "double", "f32": "float", "f16": "_Float16", "bool": "bool"}),
-    passed=_PASSED,
-    least=_LEAST,
-    suffixes=_SUFFIXES,
     restrict="restrict",
     helper="static inline",
     external="extern",
@@ -124,7 +116,6 @@ C = Dialect(
 # C as a program of any compiler's, that starts kernels.
 C99 = replace(
     C,
-    name="C",
     pragmas=MappingProxyType({}),
     signed_wraps=False,
     zero_divisor="",
@@ -136,9 +127,6 @@ C99 = replace(
 CUDA = KernelDialect(
     name="CUDA",
     types=MappingProxyType({**_INTEGERS, "f64": "double", "f32": "float", "f16": "__half", "bool": "bool"}),
-    passed=_PASSED,
-    least=_LEAST,
-    suffixes=_SUFFIXES,
     restrict="__restrict__",
     helper="__host__ __device__ static inline",
     external="extern __host__ __device__",

@@ -31,7 +31,7 @@ from polysched.codegen.emit.narrowing import IndexPrinter
 from polysched.codegen.emit.printer import Printer, is_small
 from polysched.codegen.emit.source import Kernel, Line, loc_of, parameters
 from polysched.codegen.emit.tensor import function_of
-from polysched.codegen.lowered import elements, is_mapped
+from polysched.codegen.lowered import bytes_of, is_mapped
 from polysched.codegen.parallel.survey import AXES, Survey
 from polysched.config.target import LIMITS
 from polysched.errors import PolyschedError
@@ -74,9 +74,11 @@ def uses(fn: Function, dtype: DType) -> bool:
 class Host(Printer):
     """Prints the code around the kernels, and has the kernels printed.
 
-    What depends on the language of the host stands in subclasses: the methods that raise here, and `element`, which
+    What depends on the language of the host stands in subclasses: what raises here, `block_of`, and `element`, which
     copies an element back.
     """
+
+    block_of = "dim3"  # what makes an argument of a launch of a block's extents
 
     def __init__(self, fn: Function, host: Dialect, kernels: KernelDialect, entry: str = ""):
         super().__init__(fn, host)
@@ -103,11 +105,11 @@ class Host(Printer):
 
     def extents(self, grid: Sequence[str], block: Sequence[str]) -> tuple[str, str]:
         """The numbers of blocks and of threads in each, as arguments of a launch."""
-        raise NotImplementedError
+        return f"grid_of({', '.join(grid)})", f"{self.block_of}({', '.join(block)})"
 
     def argument(self, name: str) -> str:
         """What a launch passes to a kernel for the parameter."""
-        raise NotImplementedError
+        return self.names(name)
 
     def block(self, statements: tuple[Stmt, ...]) -> None:
         if not any(_needs_host(stmt) for stmt in statements):
@@ -185,7 +187,7 @@ class Host(Printer):
 
 def shared_bytes(array: Array) -> int:
     """Of an array of at most one dimension, up to where a next one may begin."""
-    return -(-elements(array) * array.dtype.bits // 8 // LIMITS.banks) * LIMITS.banks
+    return -(-bytes_of(array) // LIMITS.banks) * LIMITS.banks
 
 
 class _Kernel(IndexPrinter):

@@ -96,6 +96,8 @@ def _spelled(line: str) -> str:
 class _Host(Host):
     """Prints the entry; by default it takes whole arrays."""
 
+    block_of = "block_of"
+
     def __init__(
         self, fn: Function, entry: str = "", elements: Mapping[str, Expr] | None = None, contract: bool = False
     ):
@@ -156,9 +158,6 @@ class _Host(Host):
         dtype = self.arrays[array].dtype
         self.read_back.add(dtype)
         return f"polysched_read_{dtype}({self.buffer(array)}, {self.expr(index[0]) if index else 0})"
-
-    def extents(self, grid: Sequence[str], block: Sequence[str]) -> tuple[str, str]:
-        return f"grid_of({', '.join(grid)})", f"block_of({', '.join(block)})"
 
     def argument(self, name: str) -> str:
         return f"POLYSCHED_ARGUMENT({self.buffer(name)})"

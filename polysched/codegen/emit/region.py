@@ -174,7 +174,8 @@ class _Block(Printer):
         if known(loop.when) is False:
             super().loop(replace(loop, kind=_kind_on_one_thread(loop), when=()))
             return
-        if self.only_on_threads or not _is_small(loop):
+        is_small = sum(isinstance(node, Stmt) for node in walk(loop)) <= COPIED_STATEMENTS
+        if self.only_on_threads or not is_small:
             is_tested = self.only_on_threads and len(self.threaded) == 1
             super().loop(replace(loop, when=()) if is_tested else loop)
             return
@@ -402,10 +403,6 @@ def loops_on_threads(kernel: Function) -> list[For]:
 def _kind_on_one_thread(loop: For) -> str:
     """SIMD where the loop is innermost: compilers may not see that its iterations are independent."""
     return "serial" if any(isinstance(node, For | Call) for node in walk(loop.body)) else "vector"
-
-
-def _is_small(loop: For) -> bool:
-    return sum(isinstance(node, Stmt) for node in walk(loop)) <= COPIED_STATEMENTS
 
 
 def _has_pragmas(lines: list[str]) -> bool:

@@ -15,8 +15,8 @@ Conditions are compared by what they say: `i < n`, `n > i` and, the other way ro
 from __future__ import annotations
 
 from polysched.ir.effects import is_pure
-from polysched.ir.node import walk
-from polysched.ir.nodes import Alloc, Barrier, Binary, Call, Const, Expr, If, Let, Load, Select, Stmt, Store, Unary
+from polysched.ir.node import loaded, walk
+from polysched.ir.nodes import Alloc, Barrier, Binary, Call, Const, Expr, If, Let, Select, Stmt, Store, Unary
 
 
 def collapse(select: Select) -> Select:
@@ -70,7 +70,7 @@ def _opposite(claim: tuple[Expr, bool]) -> tuple[Expr, bool]:
 
 def _can_change(statements: tuple[Stmt, ...], cond: Expr) -> bool:
     """Whether `cond` may give another value once `statements` ran, or does more than give one."""
-    read = {node.array for node in walk(cond) if isinstance(node, Load)}
+    read = loaded(cond)
 
     def may_write(node: Expr | Stmt) -> bool:
         match node:

@@ -30,26 +30,12 @@ from functools import cached_property
 
 from polysched.codegen.expr.cost import COSTS, cost
 from polysched.codegen.expr.value_numbers import HasEffects, ValueNumbers
-from polysched.codegen.lowered import changed, if_changed, in_subscripts, is_mapped
+from polysched.codegen.lowered import changed, if_changed, in_subscripts, is_mapped, own_expressions
 from polysched.config.heuristics.code import SHARED_REACH
 from polysched.ir.available import Available
+from polysched.ir.effects import evaluated
 from polysched.ir.node import map_children, substitute
-from polysched.ir.nodes import (
-    LOGICAL,
-    Barrier,
-    Binary,
-    Const,
-    Expr,
-    For,
-    Function,
-    If,
-    Let,
-    Load,
-    Select,
-    Stmt,
-    Store,
-    Var,
-)
+from polysched.ir.nodes import Barrier, Binary, Const, Expr, For, Function, If, Let, Load, Stmt, Store, Var
 from polysched.ir.rename import bound_names, fresh_names, numbered_in_order, used_names
 
 
@@ -121,7 +107,7 @@ class _Merger:
         """The statement, or None if it goes, and the values that its own expressions compute first."""
         if self.replaced:
             stmt = map_children(stmt, lambda node: node if isinstance(node, Stmt) else substitute(node, self.replaced))
-        own = () if self.is_host else _own(stmt)
+        own = () if self.is_host or is_mapped(stmt) else tuple(own_expressions(stmt))
         homes: list[_Home] = []
         self.homes = homes
         self.passed.clear()
@@ -213,15 +199,10 @@ class _Merger:
         match expr:
             case Load(_, index):
                 return changed(expr, index=in_subscripts(index, lambda part: self.expr(part, certain)))
-            case Binary(op, left, right):
-                left = self.expr(left, certain)
-                return changed(expr, left=left, right=self.expr(right, certain and op not in LOGICAL))
-            case Select(cond, then, other):
-                cond = self.expr(cond, certain)
-                return changed(expr, cond=cond, then=self.expr(then, False), other=self.expr(other, False))
             case Const() | Var():
                 return self.expr(expr, certain)
-        return map_children(expr, lambda child: self.expr(child, certain))
+        sure = evaluated(expr) if certain else ()
+        return map_children(expr, lambda child: self.expr(child, any(child is each for each in sure)))
 
     def has_name(self, expr: Expr) -> bool:
         home = self.available.find(self.numbers[expr])
@@ -251,20 +232,6 @@ class _Merger:
         self.numbers.bound[home.name] = self.numbers[expr]
         home.last = self.position
         return Var(home.name, expr.dtype)
-
-
-def _own(stmt: Stmt) -> tuple[Expr, ...]:
-    """The expressions that the statement evaluates itself, and that may change."""
-    match stmt:
-        case Let(value=value):
-            return (value,)
-        case Store(index=index, value=value):
-            return (value, *index)
-        case For(lo=lo, hi=hi) if not is_mapped(stmt):
-            return lo, hi
-        case If(cond=cond):
-            return (cond,)
-    return ()
 
 
 def _with_names(stmt: Stmt, homes: list[_Home]) -> Iterator[Stmt]:

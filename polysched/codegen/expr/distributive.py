@@ -63,16 +63,13 @@ def _multiples(term: Expr, minus: bool, scope: Scope, rank: int) -> Iterator[_Mu
         return
     factors = list(flattened(term, "*"))
     fixed, changing = ([f for f in factors if (scope.rank(f) == rank) is changes] for changes in (False, True))
-    if len(changing) == 1 and _is_sum(changing[0]):
-        for is_subtracted, part in terms_of(changing[0], minus):
-            for below, factor, times in _multiples(part, is_subtracted, scope, rank):
-                yield below, factor, _product([*fixed, times], scope)
-    else:
-        yield minus, _product(changing, scope), _product(fixed or [Const(1, term.dtype)], scope)
-
-
-def _is_sum(expr: Expr) -> bool:
-    return (isinstance(expr, Unary) and expr.op == "-") or (isinstance(expr, Binary) and expr.op in ("+", "-"))
+    match changing:
+        case [Binary("+" | "-") | Unary("-") as total]:
+            for is_subtracted, part in terms_of(total, minus):
+                for below, factor, times in _multiples(part, is_subtracted, scope, rank):
+                    yield below, factor, _product([*fixed, times], scope)
+        case _:
+            yield minus, _product(changing, scope), _product(fixed or [Const(1, term.dtype)], scope)
 
 
 def _product(factors: list[Expr], scope: Scope) -> Expr:

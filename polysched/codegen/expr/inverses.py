@@ -15,8 +15,8 @@ from dataclasses import replace
 from typing import Any
 
 from polysched.ir.build import const
-from polysched.ir.node import map_children, variables, walk
-from polysched.ir.nodes import Binary, Call, Const, Expr, For, Function, Load, Store
+from polysched.ir.node import loaded, map_children, stored, variables, walk
+from polysched.ir.nodes import Binary, Call, Const, Expr, For, Function
 from polysched.ir.rename import bound_names
 
 
@@ -38,6 +38,5 @@ def _rewritten(node: Any, loop: For | None) -> Any:
 def _stays(expr: Expr, loop: For) -> bool:
     """Has it the same value in all iterations of the loop, and may it be computed without them?"""
     own = {loop.var, *bound_names(loop.body)}
-    written = {node.array for node in walk(loop.body) if isinstance(node, Store)}
-    changes = (isinstance(n, Call) or (isinstance(n, Load) and n.array in written) for n in walk(expr))
-    return own.isdisjoint(variables(expr)) and not any(changes)
+    changes = any(isinstance(n, Call) for n in walk(expr)) or not stored(loop.body).isdisjoint(loaded(expr))
+    return own.isdisjoint(variables(expr)) and not changes

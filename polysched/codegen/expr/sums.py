@@ -59,16 +59,11 @@ def chain(op: str, operands: list[Expr], scope: Scope) -> Expr:
     def rank(operand: Expr) -> int:
         return lowest if isinstance(operand, Const) else scope.rank(operand)
 
-    def place(operand: Expr) -> tuple[int, bool]:
-        return rank(operand), isinstance(operand, Const)
-
-    def may_move(operand: Expr) -> bool:
-        return op not in LOGICAL or scope.is_total(operand)
-
     parts: list[Expr] = []
-    for movable, run in groupby(operands, may_move):
+    for movable, run in groupby(operands, lambda operand: op not in LOGICAL or scope.is_total(operand)):
         if movable:
-            parts += [binary(op, *group) for _, group in groupby(sorted(run, key=place), rank)]
+            in_order = sorted(run, key=lambda operand: (rank(operand), isinstance(operand, Const)))
+            parts += [binary(op, *group) for _, group in groupby(in_order, rank)]
         else:
             parts += run
     return binary(op, *parts)

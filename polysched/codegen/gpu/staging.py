@@ -28,15 +28,7 @@ from polysched.codegen.gpu.copies import Lanes, copied, element_of, fits_when
 from polysched.codegen.gpu.ends import Ends
 from polysched.codegen.gpu.footprint import in_locals
 from polysched.codegen.gpu.staging_plan import NoCopies, Plan, Surroundings, plan_of, surroundings
-from polysched.codegen.gpu.thread_nest import (
-    each_kernel,
-    edges,
-    inside,
-    on_threads,
-    over,
-    over_all,
-    thread_nest,
-)
+from polysched.codegen.gpu.thread_nest import each_kernel, edges, inside, on_threads, over, over_all, thread_nest
 from polysched.codegen.lowered import around, private
 from polysched.codegen.memory.tile_nest import full_when, mentions, side_of
 from polysched.config.heuristics.gpu import UNROLLED_UPDATES

@@ -9,19 +9,18 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from typing import Any
 
 from polysched.codegen.gpu.copies import Staged
 from polysched.codegen.gpu.footprint import Box, footprint, in_locals, union
 from polysched.codegen.gpu.thread_nest import ThreadNest
-from polysched.codegen.lowered import elements
+from polysched.codegen.lowered import bytes_of
 from polysched.codegen.memory.tile_nest import Side, moved, side_of
 from polysched.config.heuristics.code import TILE_LOOP
 from polysched.config.heuristics.gpu import CHUNK_BYTES, READ_OFTEN, WORTH_A_COPY
 from polysched.config.target import LIMITS
 from polysched.ir.effects import is_total, is_total_operation
 from polysched.ir.integers.linear import Linear, forms
-from polysched.ir.node import children, rewrite, variables, walk
+from polysched.ir.node import children, rewrite, variables, walk, without_subscripts
 from polysched.ir.nodes import Alloc, Array, Binary, Cast, Const, Expr, For, Function, Load, Unary, Var
 from polysched.ir.rename import fresh_names, used_names
 
@@ -219,7 +218,8 @@ def _copies(found: dict[Expr, tuple[Load, Box]], plan: Plan, around: Surrounding
     for value, (load, box) in found.items():
         for k, (members, hull) in enumerate(groups):
             first = found[members[0]][0]
-            joined = union(hull, box) if first.array == load.array and _alike(members[0], value) else None
+            are_alike = first.array == load.array and without_subscripts(members[0]) == without_subscripts(value)
+            joined = union(hull, box) if are_alike else None
             if joined is not None:
                 groups[k] = ([*members, value], joined)
                 break
@@ -235,15 +235,6 @@ def _copies(found: dict[Expr, tuple[Load, Box]], plan: Plan, around: Surrounding
         copy = Array(name, members[0].dtype, tuple(map(Const, (*slots, *shape))), "shared")
         staged |= {value: Staged(copy, value, found[value][0], box, order, buffers) for value in members}
     return staged
-
-
-def _alike(one: Expr, other: Expr) -> bool:
-    """The same value but for the subscripts?"""
-
-    def rule(node: Any) -> Any:
-        return replace(node, index=()) if isinstance(node, Load) else None
-
-    return bool(rewrite(one, rule) == rewrite(other, rule))
 
 
 def _is_coalesced(load: Load, plan: Plan) -> bool:
@@ -287,7 +278,3 @@ def _up_to_odd(elements: int, bits: int) -> int:
     """How many elements more are an odd number of words of the banks; of double words, which half a warp reads."""
     per_word = max(1, LIMITS.banks // LIMITS.warp * 8 // bits)
     return (per_word - elements) % (2 * per_word)
-
-
-def bytes_of(copy: Array) -> int:
-    return elements(copy) * copy.dtype.bits // 8

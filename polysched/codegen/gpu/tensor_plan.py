@@ -16,16 +16,9 @@ from typing import Any
 
 from polysched.codegen.gpu.copies import Staged, Swizzle
 from polysched.codegen.gpu.footprint import footprint, in_locals
-from polysched.codegen.gpu.staging_plan import (
-    Plan,
-    Surroundings,
-    around_sums,
-    bytes_of,
-    have_own_elements,
-    surroundings,
-)
+from polysched.codegen.gpu.staging_plan import Plan, Surroundings, around_sums, have_own_elements, surroundings
 from polysched.codegen.gpu.thread_nest import ThreadNest, thread_nest
-from polysched.codegen.lowered import is_mapped, outermost
+from polysched.codegen.lowered import bytes_of, is_mapped, outermost
 from polysched.codegen.memory.tile_nest import Side, side_of
 from polysched.config.target import LIMITS
 from polysched.instructions.instruction import LANES, LINE, Factor, Instruction, Subscripts

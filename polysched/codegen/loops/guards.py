@@ -24,21 +24,7 @@ from polysched.ir.dtypes import DType
 from polysched.ir.integers.facts import Facts
 from polysched.ir.integers.intervals import whole
 from polysched.ir.node import flattened, statements
-from polysched.ir.nodes import (
-    OPPOSITE,
-    Alloc,
-    Binary,
-    Const,
-    Expr,
-    Function,
-    If,
-    Let,
-    Load,
-    Select,
-    Stmt,
-    Store,
-    Unary,
-)
+from polysched.ir.nodes import OPPOSITE, Alloc, Binary, Const, Expr, Function, If, Let, Load, Select, Stmt, Store, Unary
 
 Chosen = tuple[Expr, Expr, tuple[Expr, ...]]  # a condition, a value under it, and what is evaluated in any case
 Step = Let | Expr  # a Let, or a condition under which the rest runs

@@ -15,16 +15,16 @@ from dataclasses import replace
 
 from polysched.codegen.lowered import changed
 from polysched.config.heuristics.cpu import INVARIANT_REGISTERS
-from polysched.ir.node import map_blocks, map_list, rewrite, walk
-from polysched.ir.nodes import Const, Expr, For, Function, Let, Load, Stmt, Store, Var
+from polysched.ir.node import map_blocks, map_list, rewrite, stored, walk
+from polysched.ir.nodes import Const, Expr, For, Function, Let, Load, Stmt, Var
 from polysched.ir.rename import fresh_names, used_names
 
 
 def invariant_loads(fn: Function) -> Function:
     """`fn` with elements of arrays that it only reads named before the SIMD loops around them; the same object if there
     are none."""
-    stored = {node.array for node in walk(fn.body) if isinstance(node, Store)}
-    shapes = {a.name: a.shape for a in fn.arrays if a.name not in stored and a.dtype.bits >= 32}
+    written = stored(fn.body)
+    shapes = {a.name: a.shape for a in fn.arrays if a.name not in written and a.dtype.bits >= 32}
     names = fresh_names("fixed", used_names(fn))
 
     def visit(stmt: Stmt) -> Stmt | tuple[Stmt, ...]:

@@ -21,7 +21,7 @@ from polysched.codegen.loops.inequalities import Residue, Unknown, expression, i
 from polysched.ir.build import add, binary, floordiv, floormod, mul, sub
 from polysched.ir.effects import may_change
 from polysched.ir.integers.facts import Facts
-from polysched.ir.integers.linear import Linear, added, forms
+from polysched.ir.integers.linear import Linear, added, difference, forms
 from polysched.ir.node import flattened, rewrite, substitute, variables, walk
 from polysched.ir.nodes import Binary, Const, Expr, For, Let, Stmt, Var
 from polysched.ir.rename import bound_names
@@ -121,7 +121,7 @@ class NarrowedLoop:
         def rounded_down(node: Any) -> Any | None:
             match node:
                 case Binary("truncdiv", top, by) if by == divisor:
-                    distance = _difference(substitute(top, self.values), multiple)
+                    distance = difference(substitute(top, self.values), multiple)
                     return replace(node, op="floordiv") if distance == {} else None
             return None
 
@@ -212,7 +212,7 @@ def _first(target: Expr, lows: list[Expr], period: Expr, *, divides: bool) -> Ex
 
 def _next(target: Expr, low: Expr, period: Expr) -> Expr | None:
     """The same for one of `lows`, if no division is needed: target - low is a multiple of the period, or one less."""
-    distance = _difference(target, low)
+    distance = difference(target, low)
     if distance is None:
         return None
     rest = distance.pop(None, 0)
@@ -238,14 +238,6 @@ def _minus(left: Expr, right: Expr) -> Expr:
     return sub(left, right)
 
 
-def _difference(left: Expr, right: Expr) -> Linear | None:
-    """left - right, without zeros; None if there are minima or maxima in them."""
-    (one, *more), (other, *others) = forms(left, True), forms(right, True)
-    if more or others:
-        return None
-    return {atom: factor for atom, factor in added(one, other, -1).items() if factor}
-
-
 def _plus(expr: Expr, form: Linear) -> Expr:
     return expression(added(forms(expr, True)[0], form, 1))
 
@@ -253,7 +245,7 @@ def _plus(expr: Expr, form: Linear) -> Expr:
 def _narrow(bounds: list[Expr], new: Expr, sign: int) -> None:
     """Adds a bound, unless one is known to be as narrow; a wider one goes. `sign` is that of wider - narrower."""
     for position, old in enumerate(bounds):
-        distance = _difference(old, new)
+        distance = difference(old, new)
         if distance is None or not set(distance) <= {None} or abs(distance.get(None, 0)) > _LARGEST_DISTANCE:
             continue
         if distance.get(None, 0) * sign > 0:

@@ -23,22 +23,8 @@ from polysched.codegen.lowered import around, changed
 from polysched.config.heuristics.gpu import PRELOADED
 from polysched.ir.build import add, mul
 from polysched.ir.effects import evaluated, may_be_dropped
-from polysched.ir.node import map_blocks, map_list, rewrite, substitute, variables, walk
-from polysched.ir.nodes import (
-    Alloc,
-    Array,
-    Barrier,
-    Const,
-    Expr,
-    For,
-    Function,
-    Let,
-    Load,
-    Select,
-    Stmt,
-    Store,
-    Var,
-)
+from polysched.ir.node import loaded, map_blocks, map_list, rewrite, substitute, variables, walk
+from polysched.ir.nodes import Alloc, Array, Barrier, Const, Expr, For, Function, Let, Load, Select, Stmt, Store, Var
 from polysched.ir.rename import bound_names, fresh_names, rename_bound, used_names
 from polysched.model.loops import trip_count
 
@@ -100,7 +86,7 @@ class _Loop:
 
     def consider(self, written: Select, value: Expr, loops: tuple[For, ...]) -> None:
         names = variables(value)
-        arrays = {node.array for node in walk(value) if isinstance(node, Load)}
+        arrays = loaded(value)
         own = [loop for loop in loops if loop.var in names]
         trips = [trip_count(loop) or 0 for loop in own]
         is_again = any((trip_count(loop) or 0) > 1 for loop in loops if loop not in own)

@@ -28,22 +28,8 @@ from polysched.ir.integers.facts import Facts
 from polysched.ir.integers.knowledge import LARGEST
 from polysched.ir.integers.trips import most_trips
 from polysched.ir.node import children, flattened, map_children, map_list
-from polysched.ir.nodes import (
-    COMPARISONS,
-    DIVISIONS,
-    LOGICAL,
-    Alloc,
-    Binary,
-    Const,
-    Expr,
-    For,
-    Function,
-    If,
-    Let,
-    Select,
-    Stmt,
-)
-from polysched.ir.simplify import simplify
+from polysched.ir.nodes import COMPARISONS, DIVISIONS, Binary, Const, Expr, For, Function, If, Let, Select, Stmt
+from polysched.ir.simplify import simplify, taken_branch
 
 _QUESTIONS = COMPARISONS | DIVISIONS | {"min", "max", "&"}
 _MOST_QUESTIONS = 20_000  # about one outermost statement
@@ -106,11 +92,7 @@ class _Simplifier:
             case For(body=body):
                 return changed(new, body=self.block(body, facts.inside(new)))
             case If(Const(value=holds), then, other):
-                taken = self.block(then if holds else other, facts)
-                if not any(isinstance(s, Let | Alloc) for s in taken):
-                    return taken
-                always = If(Const(True, boolean), taken, (), new.loc)  # the branch ends the scope of its names
-                return stmt if always == stmt else always
+                return taken_branch(new, self.block(then if holds else other, facts))
             case If(cond, then, other):
                 then, other = self.block(then, facts.under(cond)), self.block(other, facts.unless(cond))
                 return changed(new, then=then, other=other)
@@ -134,7 +116,7 @@ class _Simplifier:
         if not _asks(expr):
             return expr
         match expr:
-            case Binary(op) if op in LOGICAL:
+            case Binary("&&" | "||" as op):
                 before, after = [*flattened(expr, op)], list[Expr]()
                 for operand in before:
                     after.append(self.decided(operand, facts))

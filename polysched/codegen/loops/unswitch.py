@@ -43,26 +43,10 @@ from polysched.codegen.lowered import changed, if_changed, is_mapped, own_expres
 from polysched.config.heuristics.code import CANDIDATES, COPIED_OPERATIONS, DEAREST_LET, DEEPEST_COPIES, SHORT_LOOP
 from polysched.ir.build import conjunction
 from polysched.ir.dtypes import boolean
-from polysched.ir.effects import may_be_dropped
+from polysched.ir.effects import may_be_dropped, may_change
 from polysched.ir.node import flattened, rewrite, substitute, variables, walk
 from polysched.ir.node import statements as every
-from polysched.ir.nodes import (
-    PARALLEL,
-    Alloc,
-    Binary,
-    Call,
-    Const,
-    Expr,
-    For,
-    Function,
-    If,
-    Let,
-    Load,
-    Select,
-    Stmt,
-    Unary,
-    Var,
-)
+from polysched.ir.nodes import PARALLEL, Alloc, Binary, Const, Expr, For, Function, If, Let, Select, Stmt, Unary
 from polysched.ir.rename import bound_names, fresh_names, rename_bound, used_names
 from polysched.ir.simplify import simplify
 from polysched.model.loops import trip_count
@@ -107,11 +91,7 @@ class _Around:
 
     def disagree_on(self, expr: Expr) -> bool:
         """Whether the threads of a block may have different values for it."""
-
-        def differs(node: Expr) -> bool:
-            return isinstance(node, Load | Call) or (isinstance(node, Var) and node.name in self.differs)
-
-        return self.in_threads and any(map(differs, walk(expr)))
+        return self.in_threads and (may_change(expr) or not self.differs.isdisjoint(variables(expr)))
 
 
 class _Unswitcher:

@@ -49,7 +49,7 @@ class _Accumulator(Surrounded):
         loops = chain((loop,)) if self.nested else [loop]
         inner = loops[-1]
         is_serial = all(each.kind == "serial" and not may_change(each.lo, each.hi) for each in loops)
-        runs = _runs(loops)
+        runs = runs_when(loops) if inner is not loop else [binary("<" if loop.step > 0 else ">", loop.lo, loop.hi)]
         if runs is None or not is_serial or not is_flat(inner):
             return None
         self.loops |= {each.var: each for each in loops}
@@ -84,9 +84,3 @@ class _Accumulator(Surrounded):
         uses = {n.index for stmt in body for n in walk(stmt) if isinstance(n, Load | Store) and n.array == name}
         is_read = any(isinstance(n, Load) and n.array == name and n.index == index for n in walk(body))
         return is_read and all(are_apart(index, use, self.loops, self.facts) for use in uses - {index})
-
-
-def _runs(loops: Sequence[For]) -> list[Expr] | None:
-    """The conditions under which the loops have an iteration, if there are such."""
-    (loop, *others) = loops
-    return runs_when(loops) if others else [binary("<" if loop.step > 0 else ">", loop.lo, loop.hi)]

@@ -21,10 +21,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache, partial
-from typing import Any
 
 from polysched.codegen.lowered import changed, is_mapped, values_of_lets
-from polysched.ir.node import map_blocks, map_list, rewrite, substitute, uses, variables, walk
+from polysched.ir.node import map_blocks, map_list, rewrite, substitute, uses, variables, walk, with_uses
 from polysched.ir.nodes import PARALLEL, Alloc, Array, Barrier, Expr, For, Function, If, Let, Load, Stmt, Store, Var
 from polysched.model.affine import AffineSpace
 from polysched.model.extract import extract
@@ -145,9 +144,4 @@ def _replaced(body: tuple[Stmt, ...], old: Stmt, new: Stmt) -> tuple[Stmt, ...]:
 
 def _with_dimensions(body: tuple[Stmt, ...], name: str, left: Sequence[int] = ()) -> tuple[Stmt, ...]:
     """The statements with these dimensions alone of the array of that name."""
-
-    def rule(node: Any) -> Any:
-        is_one = isinstance(node, Load | Store) and node.array == name
-        return replace(node, index=tuple(node.index[k] for k in left)) if is_one else None
-
-    return rewrite(body, rule)
+    return with_uses(body, name, lambda use: replace(use, index=tuple(use.index[k] for k in left)))

@@ -36,7 +36,8 @@ def edge_tile(nest: TileNest, kept: Elements, stored: Set[str], names: Iterator[
     """The tile at the end of its loops, with registers for the elements `kept`; None if it may read elsewhere what is
     `stored` or not in bounds, or trap, or has no lanes."""
     reads = _reads(nest, kept, stored) if _is_kept(nest, kept) else None
-    if reads is None or not all(_is_box(side, nest) for side in nest.sides):
+    bounds = tuple(bound for side in nest.sides for bound in (side.loop.lo, side.loop.hi))
+    if reads is None or variables(bounds) & nest.own_names:  # loops of the nest that move the ends of others
         return None
     begins = {side.loop.var: Var(next(names)) for side in nest.sides}
     conditions = [never_negative(added(rest, {begins[name]: 1}, 1)) for name, rest in reads]
@@ -60,11 +61,6 @@ def _is_kept(nest: TileNest, kept: Elements) -> bool:
         if not isinstance(stmt, Store) or kept.get(stmt.array) != stmt.index or not may_be_dropped(stmt.value):
             return False
     return has_lanes and not nest.around and all(counters <= variables(index) for index in kept.values())
-
-
-def _is_box(side: Side, nest: TileNest) -> bool:
-    """Do other loops of the nest leave the ends of this one where they are?"""
-    return not variables((side.loop.lo, side.loop.hi)) & nest.own_names
 
 
 def _last_begin(side: Side) -> Expr:

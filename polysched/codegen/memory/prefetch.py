@@ -29,22 +29,10 @@ from polysched.config.heuristics.cpu import NEAR
 from polysched.config.machine import LINE
 from polysched.ir.build import add, binary, where
 from polysched.ir.effects import evaluated, is_pure, is_total
-from polysched.ir.integers.linear import added, constant_of, forms
+from polysched.ir.integers.linear import constant_of, difference, forms
 from polysched.ir.integers.trips import most_trips
 from polysched.ir.node import arrays_of, loaded, rewrite, stored, substitute, variables, walk
-from polysched.ir.nodes import (
-    Alloc,
-    Array,
-    Expr,
-    For,
-    Function,
-    If,
-    Let,
-    Load,
-    Prefetch,
-    Stmt,
-    Var,
-)
+from polysched.ir.nodes import Alloc, Array, Expr, For, Function, If, Let, Load, Prefetch, Stmt, Var
 from polysched.ir.rename import fresh_names, rename_bound, used_names
 
 
@@ -66,9 +54,7 @@ def with_prefetches(fn: Function, *, on_gpu: bool = False) -> Function:
     return changed(fn, body=rewrite(fn.body, rule))
 
 
-def _ahead(
-    loop: For, name: str, array: Array | None, iterations: int, names: Iterator[str]
-) -> tuple[Stmt, ...]:
+def _ahead(loop: For, name: str, array: Array | None, iterations: int, names: Iterator[str]) -> tuple[Stmt, ...]:
     """What fetches the array's elements that an iteration so many later loads."""
     most = most_trips(loop.lo, loop.hi, loop.step)
     found: tuple[Stmt, ...] = ()
@@ -167,14 +153,9 @@ def _shares_a_line(one: Stmt, other: Stmt) -> bool:
     """Are both fetches of elements that are next to each other?"""
     if not (isinstance(one, Prefetch) and isinstance(other, Prefetch)):
         return one == other
-    apart = _distance(one.index, other.index)
-    return apart is not None and abs(apart) < NEAR
-
-
-def _distance(one: tuple[Expr, ...], other: tuple[Expr, ...]) -> int | None:
-    """The second place less the first one, if it is a constant."""
-    (left,), (right,) = (forms(place, upper=True) for place in (one[0], other[0]))
-    return constant_of(added(right, left, -1))
+    apart = difference(other.index[0], one.index[0])
+    distance = None if apart is None else constant_of(apart)
+    return distance is not None and abs(distance) < NEAR
 
 
 def _a_line_each(inside: tuple[Stmt, ...], var: str, step: int, array: Array) -> int:

@@ -29,7 +29,7 @@ from polysched.codegen.memory.tile_nest import Side, TileNest, tile_nest
 from polysched.config.heuristics.code import TILE_LOOP
 from polysched.ir.build import binary, conjunction, zero
 from polysched.ir.integers.linear import expression
-from polysched.ir.node import arrays_of, map_children, map_list, variables, walk
+from polysched.ir.node import arrays_of, map_children, map_list, stored, variables, walk
 from polysched.ir.nodes import Alloc, Const, Expr, For, Function, If, Let, Load, Stmt, Store, Var
 from polysched.ir.rename import fresh_names, rename_bound, used_names
 from polysched.support import trace
@@ -66,7 +66,7 @@ class _Separator:
 
     def statement(self, stmt: Stmt) -> Any:
         """One that runs after those before it."""
-        self.stored = {node.array for node in walk(stmt) if isinstance(node, Store)}
+        self.stored = stored(stmt)
         return self.visit(stmt)
 
     def visit(self, node: Any) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from polysched.ir.node import walk
 from polysched.ir.nodes import PARALLEL, For, Function
 from polysched.model.loop_names import named
@@ -13,6 +15,12 @@ from polysched.support import trace
 def decline(loop: For, reason: str) -> None:
     """The loop will not be of its kind."""
     trace.decline(_asked_for(loop), loop.origin or loop.var, reason)
+
+
+def serial(loop: For, reason: str) -> For:
+    """The loop without threads or lanes, which declines its kind."""
+    decline(loop, reason)
+    return replace(loop, kind="serial", when=(), reduces=())
 
 
 def decline_prefetch(loop: For, array: str, reason: str) -> None:

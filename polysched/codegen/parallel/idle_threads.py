@@ -9,10 +9,8 @@ Needs: conditions and bounds simplified. Keeps: the order of iterations.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from polysched.codegen.lowered import changed
-from polysched.codegen.parallel.declined import decline
+from polysched.codegen.parallel.declined import serial
 from polysched.ir.dtypes import boolean
 from polysched.ir.integers.trips import most_trips
 from polysched.ir.node import map_children, map_list
@@ -33,8 +31,7 @@ def _settled(node: Expr | Stmt, around: For | None) -> Expr | Stmt:
         return node
     if isinstance(node, For) and node.kind in PARALLEL:
         if reason := _why_idle(node, around):
-            decline(node, reason)
-            node = replace(node, kind="serial", when=(), reduces=())
+            node = serial(node, reason)
         else:
             around = node
     return map_children(node, lambda child: _settled(child, around))

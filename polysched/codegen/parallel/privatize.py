@@ -28,7 +28,7 @@ from dataclasses import replace
 from typing import Any
 
 from polysched.codegen.lowered import Element, is_flat, private
-from polysched.codegen.parallel.declined import decline
+from polysched.codegen.parallel.declined import serial
 from polysched.codegen.parallel.updates import Row, Update, in_variables, updates_in
 from polysched.config.heuristics.cpu import LEAST_PARTED, PARTS
 from polysched.ir.build import add, binary, conjunction, floordiv, mul, sub, where
@@ -63,8 +63,7 @@ class _Privatizer:
                 return self.on_threads(node, updates)
             if updates is not None and node.kind == "vector" and not any(update.row for update in updates):
                 return self.on_lanes(node, updates)
-            decline(node, "its body is more than sums of which parts can be made")
-            return self.visit(replace(node, kind="serial", reduces=(), when=()))
+            return self.visit(serial(node, "its body is more than sums of which parts can be made"))
         return map_children(node, self.visit)
 
     def on_lanes(self, loop: For, updates: list[Update]) -> tuple[Stmt, ...]:

@@ -78,10 +78,7 @@ def _work(statement: Statement, context: isl.Set) -> Expr:
     if domain.is_empty():
         return Const(0.0, f64)
     build = isl.AstBuild.from_context(domain.params())
-    names: dict[str, Expr] = {}
-    for k in range(domain.dim(isl.dim_type.param)):
-        name = domain.get_dim_name(isl.dim_type.param, k) or ""
-        names[name] = Var(name)
+    names: dict[str, Expr] = {name: Var(name) for name in isl.sizes_of(domain)}
     total: Expr = Const(float(_operations(statement)), f64)  # the product of some sizes is too much for an i64
     for k in range(domain.dim(isl.dim_type.set)):
         total = mul(_extent(domain, k, build, names), total)

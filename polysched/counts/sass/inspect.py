@@ -49,9 +49,7 @@ def flags_of(text: str) -> tuple[str, ...]:
 def _kernel(assembly: Assembly, resources: Resources, threads: int | None) -> KernelReport:
     if assembly.launch_bounds is not None:
         threads = math.prod(assembly.launch_bounds)
-    held = threads and occupancy(
-        assembly.arch, threads=threads, registers=resources.registers, shared=resources.shared
-    )
+    held = threads and occupancy(assembly.arch, threads=threads, registers=resources.registers, shared=resources.shared)
     return KernelReport(
         name=assembly.name,
         assembly=assembly,

@@ -142,13 +142,10 @@ def _cells(mark: str, lines: str, depth: str, counts: Counts, branches: int) -> 
         _ratio(counts.per_fma("integer")), counts.carries, counts["uniform"], counts["move"], branches,
         counts["barrier"], _ratio(counts.shared_loads / fma if fma else None),
     )  # fmt: skip
-    accesses = ", ".join(_access(*access, number) for access, number in counts.accesses.items())
+    times = ((f"{opcode}.{bits}", number) for (opcode, bits), number in counts.accesses.items())
+    accesses = ", ".join(access if number == 1 else f"{access} x{number}" for access, number in times)
     return mark, lines, depth, *map(str, columns), accesses
 
 
 def _ratio(ratio: float | None) -> str:
     return "-" if ratio is None else f"{ratio:.2f}"
-
-
-def _access(opcode: str, bits: int, number: int) -> str:
-    return f"{opcode}.{bits}" + (f" x{number}" if number > 1 else "")

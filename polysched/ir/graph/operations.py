@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from polysched.errors import Loc
 from polysched.ir.dtypes import DType
 from polysched.ir.nodes import Expr
+from polysched.ir.rename import fresh_names
 from polysched.support.brief import Brief
 
 
@@ -87,7 +88,7 @@ class Builder:
     ) -> tuple[Value, ...]:
         """The results of a new operation at the end of the block."""
         given = iter(names)
-        results = tuple(Value(next(given, None) or self._fresh(), type) for type in types)
+        results = tuple(Value(next(given, None) or next(fresh_names("v", self.taken)), type) for type in types)
         self.taken.update(result.name for result in results)
         operation = Operation(
             kind=kind,
@@ -107,12 +108,6 @@ class Builder:
 
     def block(self, *results: Value) -> Block:
         return Block(self.arguments, tuple(self.operations), results)
-
-    def _fresh(self) -> str:
-        k = 0
-        while f"v{k}" in self.taken:
-            k += 1
-        return f"v{k}"
 
 
 # --- text

@@ -15,9 +15,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from polysched.ir.arithmetic import UNBOUNDED
-from polysched.ir.integers.polynomial import Monomial, Number, Polynomial
-from polysched.ir.nodes import Binary, Const, Expr, For, Select, Unary, Var
+from polysched.ir.integers.polynomial import Monomial, Number, Polynomial, polynomial_of
+from polysched.ir.nodes import Binary, Const, Expr, For, Select, Var
 from polysched.ir.text import show
 
 Range = tuple[Expr, Expr]  # the least and the largest value
@@ -80,8 +79,6 @@ class Bounds:
 
     def translated(self, expr: Expr) -> Polynomial:
         match expr:
-            case Const(int(value)):
-                return Polynomial.number(value)
             case Var(name) if name in self.sizes:
                 return Polynomial.name(name)
             case Var(name) if name in self.lets:
@@ -89,11 +86,6 @@ class Bounds:
             case Var(name) if name in self.ranges:
                 low, high = self.ranges[name]
                 return self.between(name, End((self.polynomial(low),)), End((self.polynomial(high),)))
-            case Unary("-", arg):
-                return -self.polynomial(arg)
-            case Binary("+" | "-" | "*" as op, left, right):
-                total: Polynomial = UNBOUNDED[op](self.polynomial(left), self.polynomial(right))
-                return total
             case Binary("<<", left, Const(int(shift))) if 0 <= shift < 64:
                 return self.polynomial(left) * (1 << shift)
             case Binary(">>", left, Const(int(shift))) if 0 <= shift < 64:
@@ -114,7 +106,9 @@ class Bounds:
                 if self.is_count(left) and self.is_count(right):  # no bit of the result is in neither
                     most = self.polynomial(left) + self.polynomial(right)
                     return self.between(show(expr), End((Polynomial(),)), End((most,)))
-        raise Unbounded
+        if (found := polynomial_of(expr, self.polynomial)) is None:
+            raise Unbounded
+        return found
 
     def is_count(self, expr: Expr) -> bool:
         """Is the expression never negative, by its form?"""

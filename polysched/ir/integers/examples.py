@@ -19,16 +19,8 @@ from polysched.ir.nodes import COMPARISONS, DIVISIONS, Binary, Cast, Const, Expr
 
 Column = list[int | None]  # the values of one expression, by example; None if the example does not tell, or it traps
 
-_SCALES = (  # of the sizes, by example, and how far the next one is off: some are all multiples of a power of two
-    (400, 1),
-    (0, 0),
-    (6400, 0),
-    (1000, 1),
-    (211, 1),
-    (7, 1),
-    (20, 1),
-    (40008, 0),
-)
+# Of the sizes, by example, and how far the next one is off: some are all multiples of a power of two.
+_SCALES = ((400, 1), (0, 0), (6400, 0), (1000, 1), (211, 1), (7, 1), (20, 1), (40008, 0))
 _MANY = 12  # examples: fewer are made more, at several places of a loop
 _TENTHS = (0, 10, 5, 9, 2, 7)  # of the way from the first value of a loop to its last
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {

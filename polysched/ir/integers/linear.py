@@ -41,6 +41,12 @@ def added(one: Linear, other: Linear, factor: int) -> Linear:
     return {atom: one.get(atom, 0) + factor * other.get(atom, 0) for atom in {**one, **other}}
 
 
+def difference(left: Expr, right: Expr) -> Linear | None:
+    """left - right, without zeros; None if there are minima or maxima in them."""
+    (one, *more), (other, *others) = forms(left, upper=True), forms(right, upper=True)
+    return None if more or others else {a: f for a, f in added(one, other, -1).items() if f}
+
+
 def expression(form: Linear) -> Expr:
     """The form as an expression, its constant last."""
     terms = [atom if factor == 1 else mul(atom, factor) for atom, factor in form.items() if atom is not None and factor]

@@ -6,15 +6,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from math import comb
 from types import MappingProxyType
 
+from polysched.ir.arithmetic import UNBOUNDED
 from polysched.ir.build import add, mul
-from polysched.ir.nodes import Expr, Var
+from polysched.ir.nodes import Binary, Const, Expr, Unary, Var
 
 Monomial = tuple[str, ...]  # names, sorted, each as often as it is multiplied; () is that of the constant
 Number = int | Fraction
@@ -132,6 +133,20 @@ class Polynomial:
             for monomial, factor in self.terms
         )
         return add(*terms) if self.terms else add(0)
+
+
+def polynomial_of(expr: Expr, inner: Callable[[Expr], Polynomial | None]) -> Polynomial | None:
+    """The value of a number, a negation, a sum, a difference or a product, if `inner` are those of its operands; None
+    where one of these is, and for other expressions."""
+    match expr:
+        case Const(int(value)):
+            return Polynomial.number(value)
+        case Unary("-", arg):
+            return None if (found := inner(arg)) is None else -found
+        case Binary("+" | "-" | "*" as op, left, right):
+            one, other = inner(left), inner(right)
+            return None if one is None or other is None else UNBOUNDED[op](one, other)
+    return None
 
 
 def _lifted(value: Polynomial | Number) -> Polynomial:

@@ -102,7 +102,8 @@ class Reading:
             where = f"[{index}]" if itemsize > 1 and not rest else f" at byte {raw.offset}"
             is_typed = itemsize > 1 or array is not None
             has = f"{' * '.join(map(str, shape)) or 1} elements" if is_typed else f"{extent} bytes"
-            hint = _NO_DYNAMIC if not extent and self.is_dynamic(raw.region) else ""
+            declared = self.declared.get(raw.region)
+            hint = _NO_DYNAMIC if not extent and declared and declared.is_dynamic else ""
             return f"{name}{where}, but it has {has}{hint}"
         if itemsize > 1 and shape and raw.offset % itemsize == 0:
             index = [int(k) for k in np.unravel_index(raw.offset // itemsize, shape)]
@@ -117,9 +118,6 @@ class Reading:
         """The shape that the text declares an array with, and the bytes of its elements; (extent,) and 1 if unknown."""
         array = self.declared.get(region)
         return (array and array.shape(extent)) or ((extent,), 1)
-
-    def is_dynamic(self, region: int) -> bool:
-        return region in self.declared and self.declared[region].is_dynamic
 
     def traffic(self) -> list[Traffic]:
         """By kernel and line; several accesses of a line to one array count as one."""

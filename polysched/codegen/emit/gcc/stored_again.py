@@ -17,13 +17,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from polysched.codegen.emit.gcc.overwriting import is_unrolled
-from polysched.ir.arithmetic import UNBOUNDED
 from polysched.ir.dtypes import i64
 from polysched.ir.integers.intervals import Interval, interval
-from polysched.ir.integers.polynomial import Polynomial
+from polysched.ir.integers.polynomial import Polynomial, polynomial_of
 from polysched.ir.integers.trips import most_trips
-from polysched.ir.node import walk
-from polysched.ir.nodes import Binary, Const, Expr, For, Function, Let, Load, Store, Unary, Var
+from polysched.ir.node import loaded, walk
+from polysched.ir.nodes import Expr, For, Function, Let, Load, Store, Var
 
 _FAR = 1 << 62
 
@@ -59,8 +58,8 @@ class _Known:
         if len(inner) != 1:
             return False
         stores = [node for node in walk(inner[0].body) if isinstance(node, Store) and node.index]
-        loaded = {node.array for node in walk(inner[0].body) if isinstance(node, Load)}  # with which gcc compares
-        return any(self.are_alike(outer, inner[0], store) for store in stores if store.array not in loaded)
+        compared = loaded(inner[0].body)  # by gcc
+        return any(self.are_alike(outer, inner[0], store) for store in stores if store.array not in compared)
 
     def are_alike(self, outer: For, inner: For, store: Store) -> bool:
         """May the store be to one element in two iterations of the outer loop, and in different ones of the inner?"""
@@ -68,7 +67,7 @@ class _Known:
         if any(name.startswith("(") for name in index.names):
             return True
         one, other = index.split(outer.var)[0], index.split(inner.var)[0]
-        if not one or not other or not _are_proportional(one, other):
+        if not one or not other or one * other.terms[0][1] != other * one.terms[0][1]:  # not proportional
             return False
         if one.degree or other.degree:
             return True
@@ -87,17 +86,10 @@ class _Known:
 
     def polynomial(self, expr: Expr) -> Polynomial:
         """The value; what is no sum and no product has a name of its own."""
-        match expr:
-            case Const(int(value)):
-                return Polynomial.number(value)
-            case Var(name):
-                return self.values.get(name, Polynomial.name(name))
-            case Unary("-", arg):
-                return -self.polynomial(arg)
-            case Binary("+" | "-" | "*" as op, left, right):
-                total: Polynomial = UNBOUNDED[op](self.polynomial(left), self.polynomial(right))
-                return total
-        return Polynomial.name(f"({expr})")
+        if isinstance(expr, Var):
+            return self.values.get(expr.name, Polynomial.name(expr.name))
+        found = polynomial_of(expr, self.polynomial)
+        return Polynomial.name(f"({expr})") if found is None else found
 
     def range(self, expr: Expr) -> Interval:
         match expr:
@@ -106,8 +98,3 @@ class _Known:
             case Var() | Load():
                 return -_FAR, _FAR
         return interval(expr, self.range)
-
-
-def _are_proportional(one: Polynomial, other: Polynomial) -> bool:
-    """Is one a number times the other?"""
-    return one * other.terms[0][1] == other * one.terms[0][1]

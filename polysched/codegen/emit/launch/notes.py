@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from math import prod
 from typing import Any
 
-from polysched.codegen.lowered import elements
+from polysched.codegen.lowered import bytes_of, elements
 from polysched.ir.node import children, loaded, walk
 from polysched.ir.node import statements as every
 from polysched.ir.nodes import MMA, SHUFFLE, Alloc, Array, Barrier, Call, Const, For, If, Load, Stmt, Store
@@ -33,7 +33,7 @@ def _copies(statements: tuple[Stmt, ...]) -> Iterator[str]:
     if any(isinstance(node, Call) and node.fn == SHUFFLE for node in walk(statements)):
         yield "lanes of a warp are added up by shuffles"
     if shared:
-        size = sum(elements(array) * array.dtype.bits // 8 for array in shared.values())
+        size = sum(map(bytes_of, shared.values()))
         barriers = (stmt for stmt in every(statements) if isinstance(stmt, Barrier))
         ahead = max((stmt.ahead + 1 for stmt in barriers if stmt.arrivals), default=0)
         when = "" if not ahead else ", a chunk ahead" if ahead == 1 else f", {ahead} chunks ahead"

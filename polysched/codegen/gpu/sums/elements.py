@@ -31,8 +31,10 @@ def guards_of(loop: For, around: Sequence[For], updates: Sequence[Update]) -> tu
     do not, and the loop without them; None if these leave that open. `around` are the loops of the kernel around it.
     Where the kernel reads other elements of the array, they say, too, that the loop has a term."""
     own = {node.array.name for node in walk(tuple(around)) if isinstance(node, Alloc)}  # of a block, or of a thread
-    elements = [update.index for update in updates if update.array.name not in own]
-    is_read = any(_is_read_elsewhere(update, around) for update in updates if update.array.name not in own)
+    updates = [update for update in updates if update.array.name not in own]
+    elements = [update.index for update in updates]
+    used = ((update, load) for update in updates for load in loads(tuple(around), update.array.name))
+    is_read = any(load.index != update.index for update, load in used)
     conditions: list[Expr] = []
 
     def is_told() -> bool:
@@ -53,11 +55,6 @@ def _without_condition(loop: For) -> tuple[Expr, For] | None:
         case (If(cond=cond, then=then, other=()),) if not may_change(cond) and loop.var not in variables(cond):
             return cond, replace(loop, body=then)
     return None
-
-
-def _is_read_elsewhere(update: Update, around: Sequence[For]) -> bool:
-    """Are other elements of its array read than the one that it updates?"""
-    return any(load.index != update.index for load in loads(tuple(around), update.array.name))
 
 
 def _tell(index: Sequence[Expr], conditions: Sequence[Expr], around: Sequence[For]) -> bool:

@@ -48,7 +48,7 @@ from polysched.codegen.gpu.thread_nest import inside, on_threads
 from polysched.codegen.lowered import around as in_loops
 from polysched.codegen.lowered import is_mapped, private
 from polysched.codegen.memory.tile_nest import side_of
-from polysched.codegen.parallel.declined import decline
+from polysched.codegen.parallel.declined import serial
 from polysched.codegen.parallel.updates import Update, updates_in
 from polysched.config.heuristics.gpu import COLUMN, FEW_TERMS, SUM_BLOCKS, SUM_PARTS, SUM_THREADS
 from polysched.config.target import LIMITS
@@ -283,10 +283,7 @@ class _Ends:
 def _finish(around: Sequence[For], ends: _Ends = _Ends()) -> Finish:
     """What ends a sum in these loops: its element, updated with one more value, if there is that element."""
 
-    def finish(update: Update, value: Expr) -> tuple[Stmt, ...]:
-        return ends.around(*where(ends.bounds(update, around), _added(update, value)))
-
-    return finish
+    return lambda update, value: ends.around(*where(ends.bounds(update, around), _added(update, value)))
 
 
 def _added(update: Update, value: Expr) -> Store:
@@ -342,11 +339,5 @@ def _is_on_threads(loop: For) -> bool:
 
 def _serial(loop: For) -> For:
     """The nest with every loop that reduces in one thread."""
-
-    def rule(node: Any) -> Any:
-        if not _reduces(node):
-            return None
-        decline(node, "the kernel around it is more than sums of which parts can be made")
-        return replace(node, kind="serial", reduces=())
-
-    return rewrite(loop, rule)
+    why = "the kernel around it is more than sums of which parts can be made"
+    return rewrite(loop, lambda node: serial(node, why) if _reduces(node) else None)

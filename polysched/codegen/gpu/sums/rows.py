@@ -26,7 +26,7 @@ from typing import Any
 from polysched.codegen.gpu.sums.elements import guards_of
 from polysched.codegen.gpu.sums.teams import Adder, Finish, Team
 from polysched.codegen.lowered import is_mapped
-from polysched.codegen.parallel.declined import decline
+from polysched.codegen.parallel.declined import serial
 from polysched.codegen.parallel.updates import Update, updates_in
 from polysched.config.heuristics.gpu import UNKNOWN_BLOCK
 from polysched.config.target import LIMITS
@@ -62,17 +62,13 @@ def in_rows(kernel: For, arrays: Mapping[str, Array], adder: Adder, finish: Fini
         if not isinstance(node, For) or (own := sums.get(node.var)) is None:
             return None
         updates, guards, loop = own
-        body = adder.summed(
-            _share(loop, size, adder.taken), updates, Team(Var(node.var), size, when=guards), finish
-        )
+        body = adder.summed(_share(loop, size, adder.taken), updates, Team(Var(node.var), size, when=guards), finish)
         return replace(node, lo=Const(0), hi=Const(size), body=body, reduces=())
 
     return rewrite(kernel, rule)
 
 
-def _sum(
-    loop: For, kernel: For, arrays: Mapping[str, Array]
-) -> tuple[list[Update], tuple[Expr, ...], For] | None:
+def _sum(loop: For, kernel: For, arrays: Mapping[str, Array]) -> tuple[list[Update], tuple[Expr, ...], For] | None:
     """What the loop updates, when a block does, and the loop without that condition; None if there are no parts of it,
     or its iterations are no numbers of threads."""
     updates = updates_in(loop, arrays)
@@ -102,8 +98,7 @@ def _on_one_thread(kernel: For) -> For:
     def rule(node: Any) -> Any:
         if not is_mapped(node, "thread.x"):
             return None
-        if node.reduces:
-            decline(node, "not all that it adds up are parts of fixed elements")
-        return replace(node, kind="serial", reduces=())
+        why = "not all that it adds up are parts of fixed elements"
+        return serial(node, why) if node.reduces else replace(node, kind="serial")
 
     return rewrite(kernel, rule)

@@ -13,24 +13,14 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 
 from polysched.counts.sass.counts import Counts, count
 from polysched.counts.sass.execute.data import DATA
 from polysched.counts.sass.execute.floats import FLOATS, unknown_float
 from polysched.counts.sass.execute.integers import INTEGERS
-from polysched.counts.sass.execute.operands import (
-    MASK,
-    Known,
-    Reader,
-    Step,
-    Thread,
-    is_predicate,
-    predicate,
-    signed,
-    word,
-)
+from polysched.counts.sass.execute.operands import Known, Reader, Step, Thread, is_predicate, predicate, signed, word
 from polysched.counts.sass.flow import JUMPS
 from polysched.counts.sass.instructions import Instruction, kind
 from polysched.counts.sass.parse import Assembly
@@ -199,18 +189,22 @@ def _constants(
     constants: dict[tuple[int, Known], Known] = {}
     for bank, data in kernel.constants.items():
         if bank != 0:
-            constants |= {(bank, k): int.from_bytes(data[k : k + 4], "little") for k in range(0, len(data), 4)}
+            constants |= {(bank, k): number for k, number in _words(data)}
     for k, number in enumerate((*threads, *blocks)):
         constants[0, 4 * k] = number
     constants[0, 0x28] = 0xFFFD00  # where the stack of a thread begins
     for (offset, size), argument in zip(kernel.parameters, arguments, strict=True):
-        bits = _bits(argument, size)
-        for k in range(0, size, 4):
-            constants[0, kernel.parameter_base + offset + k] = bits >> 8 * k & MASK
+        start = kernel.parameter_base + offset
+        constants |= {(0, start + k): number for k, number in _words(_bytes(argument, size))}
     return constants
 
 
-def _bits(argument: int | float, size: int) -> int:
+def _words(data: bytes) -> Iterator[tuple[int, int]]:
+    """Each with its place."""
+    return ((k, int.from_bytes(data[k : k + 4], "little")) for k in range(0, len(data), 4))
+
+
+def _bytes(argument: int | float, size: int) -> bytes:
     if isinstance(argument, float):
-        return int.from_bytes(struct.pack("<d" if size == 8 else "<f", argument), "little")
-    return argument % (1 << 8 * size)
+        return struct.pack("<d" if size == 8 else "<f", argument)
+    return (argument % (1 << 8 * size)).to_bytes(size, "little")
