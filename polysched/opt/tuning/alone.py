@@ -21,11 +21,11 @@ class Turns:
     """Of this process and those that it forks, by one open file; ToolchainError if there can be none."""
 
     def __init__(self, path: Path | None = None):
-        path = path or Path(tempfile.gettempdir(), "polysched-timing.lock")
+        self.path = path or Path(tempfile.gettempdir(), "polysched-timing.lock")
         try:
-            self._file = _opened(path)
+            self._file = _opened(self.path)
         except OSError as error:
-            raise ToolchainError(f"kernels cannot be timed alone: '{path}': {error.strerror or error}") from error
+            raise ToolchainError(f"kernels cannot be timed alone: '{self.path}': {error.strerror or error}") from error
 
     @contextmanager
     def together(self) -> Iterator[None]:

@@ -47,6 +47,7 @@ class Tuning(Brief):
     script: str  # the Python that makes the best schedule, or the default
     counts: Mapping[str, int]  # of points, by what became of them
     stopped: str = ""  # why it ended early
+    is_interrupted: bool = False  # by a Ctrl-C
 
     @property
     def ratio(self) -> float:

@@ -58,7 +58,7 @@ class Tuner:
                 self._seek(pool, watch, deadline)
                 self._confirm(pool, watch)
             except KeyboardInterrupt:
-                self._stopped = "interrupted: what was measured is kept, and the same call goes on"
+                self._stopped = _INTERRUPTED
             return self._result(watch)
 
     @contextmanager
@@ -87,8 +87,9 @@ class Tuner:
             if not deadline.left:
                 self._stopped = "the time was over"
                 return
+            count = min(AT_ONCE, left)
             with self._turns.together():
-                chosen = self._search.chosen(self._candidates(pool), min(AT_ONCE, left))
+                chosen = self._search.chosen(self._candidates(pool, DRAWN * count), count)
                 kernels = pool.map(_BUILDING, build, [(self._pickled, each.point) for each in chosen])
             in_vain = 0 if chosen else in_vain + 1
             for candidate, kernel in zip(chosen, kernels, strict=True):
@@ -109,9 +110,9 @@ class Tuner:
             if isinstance(found, Candidate):
                 self._search.learn(found, _ratio(each))
 
-    def _candidates(self, pool: Pool) -> list[Candidate]:
-        """New points that are legal; of the others it is counted what is wrong."""
-        points = self._search.drawn(DRAWN * AT_ONCE)
+    def _candidates(self, pool: Pool, count: int) -> list[Candidate]:
+        """Of so many points those that are new and legal; of the others it is counted what is wrong."""
+        points = self._search.drawn(count)
         found = dict[Point, Candidate]()
         for point, each in zip(points, self._placed(pool, points), strict=True):
             if not isinstance(each, Candidate):
@@ -185,6 +186,7 @@ class Tuner:
             script=schedule.script,
             counts={"kernels measured": len(self._known), **{state: states[state] for state in _SAID}, **self._counts},
             stopped=self._stopped,
+            is_interrupted=self._stopped == _INTERRUPTED,
         )
 
     def _point(self, found: Measurement) -> Point:
@@ -192,6 +194,7 @@ class Tuner:
         return Point(tuple(each for each in found.answers if each not in self._pins))
 
 
+_INTERRUPTED = "interrupted: what was measured is kept, and the same call goes on from there"
 _TIMED = ("measured", "confirmed", "slow")  # what tells how fast others like it may be
 _SAID = ("slow", "noisy", "wrong", "failed")
 

@@ -15,6 +15,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
@@ -39,7 +40,7 @@ create table measurements (
     task integer not null references tasks (id) on delete cascade, answers text not null, state text not null,
     ratio real, low real, high real, pairs integer not null, milliseconds real, default_milliseconds real,
     predicted_milliseconds real, kernel text not null, note text not null, made text not null,
-    primary key (task, answers), check (state != 'confirmed' or (ratio is not null and low > 1.0)));
+    primary key (task, answers), check (state != 'confirmed' or (ratio > 1.0 and coalesce(low, 0.0) > 1.0)));
 """
 
 
@@ -74,15 +75,12 @@ class Database:
 
     def __init__(self, path: Path | None = None):
         self.path = path or database_path()
-        try:
+        with self._usable():
             self._sql = sqlite3.connect(self.path, timeout=_SECONDS)
             self._sql.execute("pragma foreign_keys = on")
             version = self._sql.execute("pragma user_version").fetchone()[0]
             if version == 0:
                 self._begin()
-        except sqlite3.Error as error:
-            hint = "name another file in POLYSCHED_DATABASE, or remove this one"
-            raise InputError(f"the database '{self.path}' cannot be used: {error}", hint=hint) from error
         if version > _VERSION:
             self.close()
             raise InputError(f"the database '{self.path}' is of a later version of polysched", hint="update polysched")
@@ -95,6 +93,17 @@ class Database:
                 for statement in filter(str.strip, _SCHEMA.split(";")):
                     self._sql.execute(statement)
                 self._sql.execute(f"pragma user_version = {_VERSION}")
+
+    @contextmanager
+    def _usable(self) -> Iterator[None]:
+        """Says what is wrong with the file, if something is."""
+        try:
+            yield
+        except sqlite3.IntegrityError:
+            raise
+        except sqlite3.Error as error:
+            hint = "name another file in POLYSCHED_DATABASE, or remove this one"
+            raise InputError(f"the database '{self.path}' cannot be used: {error}", hint=hint) from error
 
     def __enter__(self) -> Database:
         return self
@@ -109,7 +118,7 @@ class Database:
         """In place of what was known of the same answers; ValueError for a confirmed one that is no faster."""
         values = {**asdict(found), "answers": _written(found.answers), "made": found.made or _now()}
         try:
-            with self._sql:
+            with self._usable(), self._sql:
                 values["task"] = self._number(task)
                 marks = ", ".join(f":{name}" for name in values)
                 self._sql.execute(f"insert or replace into measurements ({', '.join(values)}) values ({marks})", values)
@@ -148,14 +157,16 @@ class Database:
     def drop(self, task: Task) -> None:
         """Forgets all that was measured of it."""
         where = {**task.but_for_sizes, "sizes": task.sizes}
-        with self._sql:
+        with self._usable(), self._sql:
             self._sql.execute(f"delete from tasks where {_all(where)}", where)
 
     def _rows(self, where: str, values: Mapping[str, str], order: str) -> Iterator[Row]:
         names = [each.name for each in fields(Task)], [each.name for each in fields(Measurement)]
         columns = ", ".join((*(f"tasks.{name}" for name in names[0]), *(f"measurements.{name}" for name in names[1])))
         text = f"select {columns} from measurements join tasks on tasks.id = measurements.task where {where} {order}"
-        for row in self._sql.execute(text, dict(values)):
+        with self._usable():
+            found_rows = self._sql.execute(text, dict(values)).fetchall()
+        for row in found_rows:
             of, found = row[: len(names[0])], row[len(names[0]) :]
             given: dict[str, Any] = dict(zip(names[1], found, strict=True))
             given["answers"] = _read(given["answers"])

@@ -6,7 +6,7 @@ It does not know the sizes of later calls, so of several at which the nest was t
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from polysched.config.options import Options, Target
@@ -63,7 +63,7 @@ def tuned_for(nest: Function, target: Target, options: Options) -> Tuned | None:
 
 def tuned_schedule(nest: Function, target: Target, options: Options, tuned: Tuned) -> Schedule:
     """The schedule; InputError or IllegalSchedule if the strategy no longer asks for these answers, or takes them."""
-    placed = space(nest, target, options=options).at(Point(tuned.answers))
+    placed = space(nest, target, options=replace(options, tuned="ignore")).at(Point(tuned.answers))
     if placed.dropped:
         raise InputError(f"nothing asks for {', '.join(placed.dropped)} any more")
     return placed.schedule
