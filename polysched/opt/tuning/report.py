@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from polysched.cost.prediction import duration
+from polysched.opt.tuning.ratio import Ratio
 from polysched.results.tuned.database import Measurement
 from polysched.strategy.decision import Decision, Value
 from polysched.support.brief import Brief
@@ -42,6 +43,7 @@ class Tuning(Brief):
     name: str
     sizes: str
     default_milliseconds: float
+    noise: Ratio  # of the default and itself, which is 1 but for noise
     best: Measurement | None  # confirmed to be faster than the default; None if none was
     differences: tuple[Difference, ...]
     script: str  # the Python that makes the best schedule, or the default
@@ -59,6 +61,7 @@ class Tuning(Brief):
         lines = [f"{self.name}{f' at {self.sizes}' if self.sizes else ''}: {told or 'nothing was tried'}"]
         lines += [self.stopped] if self.stopped else []
         lines.append(f"default  {duration(1e-3 * self.default_milliseconds)}")
+        lines.append(f"noise    {self.noise} times as fast as itself")
         found = self.best
         if found is None or found.milliseconds is None:
             lines.append("best     the default: no other schedule was confirmed to be faster")

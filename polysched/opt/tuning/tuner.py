@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import pickle
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -10,7 +9,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from random import Random
 
-from polysched.config.heuristics.tuning import AT_ONCE, CONFIRMED, DRAWN, EXHAUSTED, FINALISTS
+from polysched.config.heuristics.tuning import AT_ONCE, CONFIRMED, DRAWN, EXHAUSTED, FINALISTS, PARENTS
+from polysched.config.machine import machine
 from polysched.errors import PolyschedError
 from polysched.opt.tuning.alone import Turns
 from polysched.opt.tuning.build import Built, Candidate, Job, build, place
@@ -67,13 +67,13 @@ class Tuner:
         self._pickled = pickle.dumps(self._job)
         turns = Turns()
         try:
-            with Pool(len(os.sched_getaffinity(0)), _MEMORY) as pool, Worker(_MEMORY) as alone:
+            with Pool(machine().cores, _MEMORY) as pool, Worker(_MEMORY) as alone:
                 with turns.together():
                     default = _built(pool.map(_BUILDING, build, [(self._pickled, None)])[0])
                 self._turns = turns
                 self._texts.add(default.text)
                 watch = Stopwatch(alone, turns, default, self._job.sizes, self._seed)
-                watch.start()
+                self._noise = watch.start()
                 yield pool, watch
         finally:
             turns.close()
@@ -91,10 +91,10 @@ class Tuner:
             with self._turns.together():
                 chosen = self._search.chosen(self._candidates(pool, DRAWN * count), count)
                 kernels = pool.map(_BUILDING, build, [(self._pickled, each.point) for each in chosen])
-            in_vain = 0 if chosen else in_vain + 1
             for candidate, kernel in zip(chosen, kernels, strict=True):
                 if deadline.left and self._search.try_once(candidate.point):
                     self._try(candidate, kernel, watch)
+            in_vain = 0 if self._trials - len(self._known) < left else in_vain + 1
         if in_vain == EXHAUSTED:
             self._stopped = "no further kernels were found"
 
@@ -105,7 +105,7 @@ class Tuner:
         self._search.learn(default, 1.0)
         for each in self._known:
             self._search.try_once(self._point(each))
-        best = sorted((each for each in self._known if each.state in _TIMED), key=_ratio, reverse=True)[:AT_ONCE]
+        best = sorted((each for each in self._known if each.state in _TIMED), key=_ratio, reverse=True)[:PARENTS]
         for each, found in zip(best, self._placed(pool, [self._point(each) for each in best]), strict=True):
             if isinstance(found, Candidate):
                 self._search.learn(found, _ratio(each))
@@ -181,6 +181,7 @@ class Tuner:
             name=self._task.name,
             sizes=self._task.sizes,
             default_milliseconds=(best and best.default_milliseconds) or 1e3 * watch.seconds,
+            noise=self._noise,
             best=best,
             differences=differences(default.decisions, schedule.decisions) if best else (),
             script=schedule.script,

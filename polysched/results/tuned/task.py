@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from hashlib import sha256
@@ -45,7 +44,7 @@ def task_of(nest: Function, target: Target, options: Options, sizes: Mapping[str
         target=target,
         options=repr(replace(options, tuned="ignore")),
         machine=_machine(),
-        compiler=shlex.join((compiler.version, *compiler.command[1:])),
+        compiler=" ".join((compiler.version, *compiler.command[1:])),
         version=__version__,
         sizes=in_words({name: (sizes or {})[name] for name in nest.sizes} if sizes else {}),
     )
