@@ -7,6 +7,7 @@ PAIRS = 7  # samples of a kernel and of the default, in turns: the fewest whose 
 ROUNDS = 3  # as often pairs are doubled while they do not tell which is faster
 WIDE = 1.1  # an interval of a ratio, its end by its begin, that tells nothing if it holds 1
 CONFIRMED = 15  # pairs of a winner, which is one because others had worse luck
+GAIN = 1.01  # times as fast as the default, for sure, or a kernel is not worth another text
 SAMPLE = 0.02  # seconds: shorter calls are repeated
 SLOW = 1.5  # times as long as the default in the first pair, and nothing is gained by more
 SIGNIFICANT = 0.05  # how often the interval may miss the median

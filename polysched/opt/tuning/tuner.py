@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from random import Random
 
-from polysched.config.heuristics.tuning import AT_ONCE, CONFIRMED, DRAWN, EXHAUSTED, FINALISTS, PARENTS
+from polysched.config.heuristics.tuning import AT_ONCE, CONFIRMED, DRAWN, EXHAUSTED, FINALISTS, GAIN, PARENTS
 from polysched.config.machine import machine
 from polysched.errors import PolyschedError
 from polysched.opt.tuning.alone import Turns
@@ -167,7 +167,7 @@ class Tuner:
             found = watch.measure(kernel, CONFIRMED)
             found = replace(found, answers=each.answers, kernel=kernel.text)
             found = replace(found, predicted_milliseconds=each.predicted_milliseconds)
-            has_won = found.state == "measured" and (found.low or 0.0) > 1.0
+            has_won = found.state == "measured" and (found.low or 0.0) >= GAIN
             self._keep(replace(found, state="confirmed") if has_won else found)
             if has_won:
                 return
