@@ -25,11 +25,14 @@ from polysched.ir.dtypes import boolean, f16, f32, f64, i8, i16, i32, i64, size,
 from polysched.ir.interp import interpret
 from polysched.model.tree.text import show_tree
 from polysched.model.tree_yaml import from_yaml, to_yaml
+from polysched.opt.tuning.report import Tuning
+from polysched.opt.tuning.tune import tune
 from polysched.pipeline import Compiled, optimize
 from polysched.prelude.edit import NestEdit
 from polysched.runtime.emulated.findings import CheckReport, Finding, Traffic
 from polysched.runtime.emulated.hand_written import check_cuda
 from polysched.schedule.schedule import Schedule
+from polysched.schedule.space import Point, Space, space
 from polysched.support.trace import record
 from polysched.support.version import __version__
 from polysched.transform.edits.base.registry import Edit
@@ -54,10 +57,13 @@ __all__ = [
     "NestEdit",
     "Op",
     "Options",
+    "Point",
     "PolyschedError",
     "Schedule",
+    "Space",
     "ToolchainError",
     "Traffic",
+    "Tuning",
     "Verification",
     "VerificationError",
     "ZeroDivisorError",
@@ -86,9 +92,11 @@ __all__ = [
     "separate",
     "show_tree",
     "size",
+    "space",
     "tile_sizes",
     "to_yaml",
     "together",
+    "tune",
     "u8",
     "u16",
     "u32",

@@ -33,7 +33,7 @@ from polysched.config.constraints import Constraint
 from polysched.config.options import Options, Target, require_options
 from polysched.config.target import TARGETS, TargetData, require_known
 from polysched.deps.dependences import Dependences
-from polysched.errors import InputError
+from polysched.errors import IllegalSchedule, InputError
 from polysched.frontend.op.op import Op
 from polysched.frontend.python import Nest
 from polysched.ir.defaults import without_contents
@@ -45,6 +45,7 @@ from polysched.plan.prepare import function_of, require_exact
 from polysched.prelude.padding.choice import said_of_zeros
 from polysched.results.compiled import Compiled
 from polysched.results.kept import kept
+from polysched.results.tuned.known import Tuned, tuned_for, tuned_schedule
 from polysched.schedule.schedule import Schedule, as_options, left_to_meet
 from polysched.support import isl
 from polysched.support.entry import entry
@@ -69,6 +70,9 @@ def optimize(
     The options are by default those of the schedule by hand. One without edits is where the compiler's own way starts.
     InputError for a nest that cannot be compiled, IllegalSchedule for a `schedule` that breaks a dependence,
     BudgetExceeded where `options.compile_seconds` are too few to tell what the nest depends on.
+
+    Without a `schedule`, and with `Options(tuned="use")`, it is the one that `ps.tune` has found for this nest on this
+    machine, if there is one. By default what was measured counts for nothing: the same nest gives the same kernel.
     """
     whole = function_of(nest)
     function = without_contents(whole)
@@ -84,7 +88,10 @@ def optimize(
     asked: Any = schedule
     if isinstance(schedule, Schedule):
         asked = without_contents(schedule.nest), schedule.history, schedule.draft.nested
-    done = kept((function, target, asked, options), lambda: _in_time(function, target, schedule, options))
+    if schedule is None and (tuned := tuned_for(function, target, options)):
+        done = kept((function, target, tuned, options), lambda: _as_tuned(function, target, tuned, options))
+    else:
+        done = kept((function, target, asked, options), lambda: _in_time(function, target, schedule, options))
     object.__setattr__(done, "nest", whole)  # which alone has the contents of arrays; `replace` would read all stages
     object.__setattr__(done, "by_hand", by_hand)
     return done
@@ -97,6 +104,19 @@ def _in_time(function: Function, target: Target, schedule: Schedule | Tree | Non
     finally:
         forget()
     return replace(done, events=tuple(events))
+
+
+def _as_tuned(function: Function, target: Target, tuned: Tuned, options: Options) -> Compiled:
+    """With the answers of the database; where they no longer fit, as ever, which is said, or refused if required."""
+    try:
+        schedule = tuned_schedule(function, target, options, tuned)
+        return replace(_in_time(function, target, schedule, options), tuned=tuned)
+    except (InputError, IllegalSchedule) as error:
+        if options.tuned == "require":
+            what = f"the schedule that the database has for '{function.name}' does not fit"
+            raise InputError(f"{what}: {error}", hint="tune it again, or allow Options(tuned='use')") from error
+        refused = replace(tuned, refusal=str(error).partition("\n")[0])
+    return replace(_in_time(function, target, None, options), tuned=refused)
 
 
 def _compiled(function: Function, target: TargetData, schedule: Schedule | Tree | None, options: Options) -> Compiled:

@@ -8,6 +8,8 @@ polysched show ssa|tensor|nest|source FILE.py:OP   an operator, @polysched.op, s
 polysched explain PLACE|FILE|FILE:LINE             why loops are parallel, tiled, SIMD, fused or not; operations, bytes
 polysched report PLACE -o report.html              one page: code, dependences, trees and pictures, with links
 polysched inspect FILE.cu|PLACE                    what nvcc makes of CUDA: loops, instructions, registers, occupancy
+polysched tune PLACE [--trials 50] [--sizes ...]   faster schedules, by measuring; --tuned use takes what was found
+polysched db list|export|merge|prune               what was measured
 polysched calibrate                                the rates of this machine, measured and kept for predictions
 polysched doctor                                   compilers, libraries and devices: what is there, what is missing
 polysched verify PLACE                             kernels against dependences and the nest interpreted, without a GPU
@@ -20,7 +22,7 @@ import argparse
 import sys
 from typing import Any
 
-from polysched.cli import calibrate, demo, doctor, explain, inspect, opt, report, show, verify
+from polysched.cli import calibrate, db, demo, doctor, explain, inspect, opt, report, show, tune, verify
 from polysched.cli.streams import run_in_streams
 from polysched.support.version import __version__
 
@@ -47,7 +49,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True)
     walk = commands.add_parser("demo", help="the two-loop stencil step by step, then gemm, Jacobi and Seidel timed")
     walk.set_defaults(run=_demo)
-    for command in (opt, show, explain, report, inspect, verify, calibrate, doctor):
+    for command in (opt, show, explain, report, inspect, verify, tune, db, calibrate, doctor):
         command.add(commands)
     return parser
 

@@ -26,6 +26,8 @@ def knobs(target: Target = "c") -> argparse.ArgumentParser:
     how.add_argument("--scheduler", choices=["pluto", "isl", "source"], default=default.scheduler)
     how.add_argument("--fusion", choices=["smart", "max", "none"], default=default.fusion, help="which loops to fuse")
     how.add_argument("--tensor", choices=["off", "exact", "fast"], default=default.tensor, help="instructions of GPUs")
+    taken = "schedules that `polysched tune` has found here: where there are any, not at all, or nothing else"
+    how.add_argument("--tuned", choices=["use", "ignore", "require"], default=default.tuned, help=taken)
     how.add_argument("--tile-sizes", type=_tile_sizes, metavar="SIZES", help="as in 32,64: the last is for SIMD loops")
     for name, meaning in _SWITCHES.items():
         how.add_argument(f"--no-{name}", dest=name.replace("-", "_"), action="store_false", help=meaning)

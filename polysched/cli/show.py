@@ -56,12 +56,20 @@ def _stage(nest: Nest | Op | Function, given: argparse.Namespace, sizes: dict[st
     if given.what in _BEFORE:
         return _stage_before(nest, given.what)
     if given.what in ("script", "decisions"):
-        schedule = Schedule.auto(nest, given.target, options=options_of(given))
+        schedule = _schedule(nest, given)
         if given.what == "script":
             return schedule.script
         return "\n".join(map(str, schedule.decisions)) or f"there are no decisions: {schedule.unwritten or _NOTHING}"
     done = optimize(nest, given.target, options=options_of(given))
     return _STAGES[given.what](done) if given.what in _STAGES else _expressions(done, given, sizes)
+
+
+def _schedule(nest: Nest | Op | Function, given: argparse.Namespace) -> Schedule:
+    """The automatic one, or that of the database where --tuned asks for it."""
+    options = options_of(given)
+    if options.tuned != "ignore":
+        return optimize(nest, given.target, options=options).schedule
+    return Schedule.auto(nest, given.target, options=options)
 
 
 _BEFORE = ("ssa", "tensor", "nest")

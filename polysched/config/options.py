@@ -39,6 +39,7 @@ class Options:
     machine: Machine = field(default_factory=machine)  # vectors and caches that tiles are made for
     gpu: Gpu = field(default_factory=Gpu)  # whose multiprocessors blocks are to fill
     contract_floats: bool = True  # let compilers round a * b + c once, as they do by default
+    tuned: Literal["use", "ignore", "require"] = "ignore"  # schedules that `tune` has found and measured here
     vector: bool = True  # put the loop of least stride innermost, as SIMD where its iterations are independent
     expressions: Literal["all", "licm", "off"] = "all"  # passes over index arithmetic and conditions, to measure them
     licm_threshold: int = 1  # K: an invariant expression of this cost or more gets a temporary

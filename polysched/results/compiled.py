@@ -49,6 +49,7 @@ from polysched.plan.prepare import WITHOUT_DEAD
 from polysched.plot.draw import Before, plot, titled
 from polysched.plot.notebook import notebook_html
 from polysched.prelude.edit import NestEdit
+from polysched.results.tuned.known import Tuned, tuned_schedule
 from polysched.runtime.arguments import named
 from polysched.runtime.calibrate import calibrated
 from polysched.runtime.cpu import CpuProgram, load
@@ -62,6 +63,7 @@ from polysched.runtime.timing import Timing
 from polysched.schedule.automatic import found
 from polysched.schedule.schedule import Schedule, schedule_of
 from polysched.solve.scheduler import Scheduled
+from polysched.strategy.decision import Decision
 from polysched.support import isl
 from polysched.support.brief import brief
 from polysched.support.clock import Deadline
@@ -87,6 +89,7 @@ class Compiled:
     events: tuple[Event, ...] = field(default_factory=tuple)  # a default of the class would hide them
     by_hand: Schedule | None = field(default=None, compare=False)  # that was given
     from_cache: bool = field(default=False, compare=False)  # was it made by an earlier process?
+    tuned: Tuned | None = None  # what the database has of it, if the options ask for that
 
     def __getstate__(self) -> dict[str, Any]:
         """What a call needs, and apart from it the other stages, which take longer to read; a program is loaded where
@@ -133,9 +136,20 @@ class Compiled:
         schedule by hand, or what `Schedule.auto` gives."""
         if self.by_hand is not None:
             return self.by_hand
+        if self.tuned and not self.tuned.refusal:
+            return tuned_schedule(self.nest, self._target.name, self.options, self.tuned)
         with isl.within(self.options.compile_seconds):
             function = without_contents(self.nest)
             return schedule_of(self.nest, found(function, self.plan, self._target, self.options))
+
+    @property
+    def decisions(self) -> tuple[Decision, ...]:
+        """Those of the `schedule`: what was chosen, what else it could be and why; what the database has answered, says
+        so."""
+        answered = dict(self.tuned.answers) if self.tuned and not self.tuned.refusal else {}
+        measured = self.tuned.as_measured if self.tuned else ""
+        found = self.schedule.decisions
+        return tuple(replace(each, why=f"tuned: {measured}") if each.key in answered else each for each in found)
 
     @cached_property
     def valid_sizes(self) -> isl.Set:
@@ -400,7 +414,8 @@ class Compiled:
         may_reorder = any(d.reduction for d in self.dependences.pairs) and not self.options.reorder_reductions
         hint = ["reductions may run on all threads with Options(reorder_reductions=True)"] if may_reorder else []
         edits = ", ".join(str(edit) for edit in self.prelude if edit != WITHOUT_DEAD)  # the text says what is left out
-        first = [f"edited first: {edits}"] if edits else []
+        first = [f"tuned: {self.tuned}"] if self.tuned else []
+        first += [f"edited first: {edits}"] if edits else []
         declined = (f"declined: {each}" for each in self.declined)
         hints, times = hint if is_serial else [], self._candidates(sizes or {})
         if not self._target.has_grid and not self.options.fast_math and (called := called_in_lanes(self.kernel)):
@@ -492,5 +507,5 @@ class Compiled:
 
 
 _AS_IT_IS, _UNCONTRACTED = "as it is", "without contraction"  # ways of running C
-_OF_CALLS = ("nest", "source", "rungs", "options", "by_hand", "from_cache", "valid_sizes")
+_OF_CALLS = ("nest", "source", "rungs", "options", "by_hand", "from_cache", "tuned", "valid_sizes")
 _STAGES = ("plan", "kernel", "events")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import time
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -53,6 +53,16 @@ class HostProgram:
         ZeroDivisorError, when it has run on the CPU, if an integer was divided by zero."""
         bound = self._bind(arguments)
         self._run(bound.in_order)
+
+    def bound(self, arguments: Mapping[str, Any]) -> Callable[[], None]:
+        """A call on these arguments, which are checked now and not each time; LaunchError if they do not fit."""
+        found = self._bind(arguments)
+        return lambda: self._run(found.in_order)
+
+    @property
+    def written(self) -> frozenset[str]:
+        """The names of the arrays that a call writes to."""
+        return self._bind.written
 
     def time(self, arguments: Mapping[str, Any], runs: int) -> Timing:
         """Times by the clock, with copies to a device and back, always on what is in the arrays now, which stays."""

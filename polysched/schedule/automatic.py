@@ -50,8 +50,8 @@ class Written:
     given: Given
     decisions: tuple[Decision, ...] = ()
 
-    def again(self, answers: Mapping[str, Value]) -> State:
-        """With these answers, too; InputError if there is no such decision then."""
+    def again(self, answers: Mapping[str, Value], *, drops: bool = False) -> State:
+        """With these answers, too. Where there is no such decision then, InputError, or with `drops` without it."""
         answers = {**self.given.answers, **answers}
         script = Script(self.begun.draft, self.given.options, answers)
         if TARGETS[self.given.target].has_grid:
@@ -60,10 +60,10 @@ class Written:
             cpu(script, self.given.order)
         asked = {decision.key for decision in script.decisions}
         for key, value in answers.items():
-            if key not in asked:
+            if key not in asked and not drops:
                 hint = "give answers in the order of the decisions: what is decided first may change the names of loops"
                 raise InputError(f"{key} = {value!r} would be without effect: it is not asked for", hint=hint)
-        given = replace(self.given, answers=answers)
+        given = replace(self.given, answers={key: value for key, value in answers.items() if key in asked})
         return Written(self.begun, given, tuple(script.decisions)).after(script.edits)
 
     def after(self, edits: Sequence[Edit]) -> State:

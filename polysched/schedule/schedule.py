@@ -127,7 +127,8 @@ class Schedule:
         """What `optimize` does by itself, as a schedule that gives the same kernel, to be printed and changed.
 
         It is a script of edits, but where loops stay as they are or time runs out: then it starts from that tree. What
-        is done to the nest before is its `prelude`. InputError for a nest that cannot be compiled.
+        is done to the nest before is its `prelude`; what was tuned counts for `optimize` alone. InputError for a nest
+        that cannot be compiled.
         """
         options = Options() if options is None else options
         require_options(options)

@@ -1,0 +1,83 @@
+"""`polysched tune PLACE`: a search for faster schedules of the nests there, by measuring."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import re
+import sys
+
+from polysched.cli.attempts import Attempts
+from polysched.cli.knobs import Commands, knobs, options_of, sizes_in
+from polysched.cli.places import nests_of, own_sizes
+from polysched.cli.streams import INTERRUPTED
+from polysched.opt.tuning.report import Progress
+from polysched.opt.tuning.tune import tune
+from polysched.strategy.decision import Value
+
+
+def add(commands: Commands) -> None:
+    what = "search for faster schedules by measuring, and keep them for --tuned use"
+    parser = commands.add_parser("tune", parents=[knobs()], help=what)
+    parser.add_argument("place", metavar="PLACE", help="FILE.c or FILE.py, and if not for all in it :NEST")
+    count = "kernels to have measured in all, of each nest; the same command goes on where one was stopped"
+    parser.add_argument("--trials", type=_count, default=50, metavar="N", help=count)
+    parser.add_argument("--seconds", type=float, metavar="S", help="for each nest; what is under way is finished")
+    at = "of the nests, as in n=1000,m=512; those not given are large"
+    parser.add_argument("--sizes", type=sizes_in, default={}, metavar="SIZES", help=at)
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="which schedules are drawn")
+    stay = "a decision that stays as it is, as in tile.i=32; may be given again"
+    parser.add_argument("--pin", type=_answer, action="append", default=[], metavar="KEY=VALUE", help=stay)
+    parser.set_defaults(run=run)
+
+
+def run(given: argparse.Namespace) -> int:
+    """What is found for each nest, one after the other; 2 if one is refused, 130 after a Ctrl-C."""
+    attempts = Attempts()
+    nests = nests_of(given, attempts, all_of_python=True)
+    for k, (nest, sizes) in enumerate(zip(nests, own_sizes(nests, given), strict=True)):
+        with attempts:
+            found = tune(
+                nest,
+                given.target,
+                trials=given.trials,
+                seconds=given.seconds,
+                sizes=sizes,
+                pinned=dict(given.pin),
+                seed=given.seed,
+                options=options_of(given),
+                progress=_shown,
+            )
+            _end_line()
+            print(f"{'' if k == 0 else chr(10)}{found}", flush=True)
+            if found.is_interrupted:
+                return INTERRUPTED
+    return attempts.status
+
+
+def _shown(progress: Progress) -> None:
+    """A line on standard error that changes, on a terminal; else a line for each kernel."""
+    if sys.stderr.isatty():
+        print(f"\r\033[K{progress}", end="", file=sys.stderr, flush=True)
+    else:
+        print(progress, file=sys.stderr, flush=True)
+
+
+def _end_line() -> None:
+    if sys.stderr.isatty():
+        print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+
+def _count(text: str) -> int:
+    if not re.fullmatch(r"\d+", text):
+        raise argparse.ArgumentTypeError(f"'{text}' is no number of kernels, as in 50")
+    return int(text)
+
+
+def _answer(text: str) -> tuple[str, Value]:
+    """tile.i=32, vectorize.j=False, parallel.i=j_o; '' is parallel.i=."""
+    key, separator, value = text.partition("=")
+    if not separator:
+        raise argparse.ArgumentTypeError(f"'{text}' is no answer to a decision, as in tile.i=32")
+    known: Value = ast.literal_eval(value) if re.fullmatch(r"\d+|True|False", value) else value
+    return key, known

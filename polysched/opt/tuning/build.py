@@ -1,0 +1,100 @@
+"""What a process that builds does for a tuner: places a point, predicts its time, makes its kernel.
+
+Each call of a process is about the same nest, so its space is made once.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import sha256
+
+from polysched.config.options import Options, Target
+from polysched.errors import BudgetExceeded
+from polysched.ir.nodes import Function
+from polysched.pipeline import optimize
+from polysched.plan.predicted import predicted
+from polysched.runtime.calibrate import calibrated
+from polysched.schedule.space import Placed, Point, Space, space
+from polysched.strategy.decision import Decision, Value
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is tuned."""
+
+    nest: Function
+    target: Target
+    options: Options
+    sizes: Mapping[str, int]
+    pinned: Mapping[str, Value]
+
+
+def space_with(nest: Function, target: Target, options: Options, pinned: Mapping[str, Value]) -> Space:
+    """The decisions about the nest, with these answers, which are made in the order in which they are asked for."""
+    found, left = space(nest, target, options=options), dict(pinned)
+    while left:
+        asked = [decision.key for decision in found.decisions if decision.key in left]
+        key = asked[0] if asked else next(iter(left))  # which is refused
+        found = found.pin(key, left.pop(key))
+    return found
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A point that is legal."""
+
+    point: Point  # the answers that were asked for
+    dropped: tuple[str, ...]  # keys of those that were not
+    decisions: tuple[Decision, ...]  # all that were asked for, as answered
+    seconds: float | None  # that it is predicted to take; None where that is not known
+
+
+@dataclass(frozen=True)
+class Built:
+    """A kernel that can be loaded."""
+
+    kernel: bytes  # the pickled Compiled
+    text: str  # a digest of its text: points with the same one are alike
+    script: str  # the Python that makes its schedule
+
+
+def place(job: bytes, point: Point) -> Candidate:
+    """The point, with what is predicted of it; InputError or IllegalSchedule if it is refused."""
+    placed, of = _placed(job, point), _job(job)
+    seconds = None
+    with suppress(BudgetExceeded):
+        tree, scop = placed.schedule.tree, placed.schedule.draft.scop
+        time = predicted(tree, scop, of.sizes, of.options, calibrated(of.options.machine))
+        seconds = time.seconds if time else None
+    return Candidate(placed.point, placed.dropped, placed.schedule.decisions, seconds)
+
+
+def build(job: bytes, point: Point | None) -> Built:
+    """The kernel of the point, by gcc; without a point, the default of `optimize`."""
+    of = _job(job)
+    schedule = _placed(job, point).schedule if point is not None else None
+    done = optimize(of.nest, of.target, schedule=schedule, options=None if schedule else of.options)
+    done.program  # noqa: B018  which compiles it to the cache
+    text = sha256(done.source.text.encode()).hexdigest()
+    return Built(pickle.dumps(done), text, schedule.script if schedule else "")
+
+
+@lru_cache(maxsize=1)
+def _job(job: bytes) -> Job:
+    found: Job = pickle.loads(job)
+    return found
+
+
+@lru_cache(maxsize=1)
+def _space(job: bytes) -> Space:
+    of = _job(job)
+    return space_with(of.nest, of.target, of.options, of.pinned)
+
+
+@lru_cache(maxsize=16)
+def _placed(job: bytes, point: Point) -> Placed:
+    return _space(job).at(point)

@@ -1,0 +1,86 @@
+"""What a tuner has found, as a table and a script."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from polysched.cost.prediction import duration
+from polysched.opt.tuning.ratio import Ratio
+from polysched.results.tuned.database import Measurement
+from polysched.strategy.decision import Decision, Value
+from polysched.support.brief import Brief
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A decision that the default and the best answer differently; None where it is not asked for."""
+
+    key: str
+    default: Value | None
+    best: Value | None
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a search is."""
+
+    trials: int  # of `of`
+    of: int
+    latest: Measurement
+    best: float  # ratio of the best so far, which is to be measured again
+
+    def __str__(self) -> str:
+        found = self.latest
+        ratio = f"{found.ratio:.2f}" if found.ratio is not None else found.note
+        return f"{self.trials}/{self.of}  best so far {self.best:.2f}  this one {found.state} {ratio}"
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Tuning(Brief):
+    """The result of a search; printed, a table, and the script of the best schedule."""
+
+    name: str
+    sizes: str
+    default_milliseconds: float
+    noise: Ratio  # of the default and itself, which is 1 but for noise
+    best: Measurement | None  # confirmed to be faster than the default; None if none was
+    differences: tuple[Difference, ...]
+    script: str  # the Python that makes the best schedule, or the default
+    counts: Mapping[str, int]  # of points, by what became of them
+    stopped: str = ""  # why it ended early
+    is_interrupted: bool = False  # by a Ctrl-C
+
+    @property
+    def ratio(self) -> float:
+        """How many times as fast as the default the best is; 1 if that is the default."""
+        return (self.best.ratio or 1.0) if self.best else 1.0
+
+    def __str__(self) -> str:
+        told = ", ".join(f"{count} {what}" for what, count in self.counts.items() if count)
+        lines = [f"{self.name}{f' at {self.sizes}' if self.sizes else ''}: {told or 'nothing was tried'}"]
+        lines += [self.stopped] if self.stopped else []
+        lines.append(f"default  {duration(1e-3 * self.default_milliseconds)}")
+        lines.append(f"noise    {self.noise} times as fast as itself")
+        found = self.best
+        if found is None or found.milliseconds is None:
+            lines.append("best     the default: no other schedule was confirmed to be faster")
+            return "\n".join([*lines, "", self.script])
+        interval = f"({found.low:.2f} to {found.high:.2f}, {found.pairs} pairs)"
+        lines.append(f"best     {duration(1e-3 * found.milliseconds)}  {self.ratio:.2f} times as fast {interval}")
+        rows = [(each.key, _shown(each.default), _shown(each.best)) for each in self.differences]
+        rows.insert(0, ("decision", "default", "best"))
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines += ["", *("  ".join(f"{text:{w}}" for text, w in zip(row, widths, strict=True)).rstrip() for row in rows)]
+        return "\n".join([*lines, "", self.script])
+
+
+def differences(default: Sequence[Decision], best: Sequence[Decision]) -> tuple[Difference, ...]:
+    """In the order in which they are asked for."""
+    one, other = ({each.key: each.value for each in decisions} for decisions in (default, best))
+    keys = dict.fromkeys((*other, *one))
+    return tuple(Difference(key, one.get(key), other.get(key)) for key in keys if one.get(key) != other.get(key))
+
+
+def _shown(value: Value | None) -> str:
+    return "not asked" if value is None else repr(value)

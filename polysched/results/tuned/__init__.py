@@ -1,0 +1,1 @@
+"""What was measured of nests' schedules, in a database of this machine, and what `optimize` takes of it."""

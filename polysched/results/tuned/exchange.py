@@ -1,0 +1,64 @@
+"""Measurements as text that other machines read: a line of JSON each; and those of another file, merged.
+
+Those of other machines do not count here, but stay what they were for those machines.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+from polysched.errors import InputError
+from polysched.results.tuned.database import Database, Measurement, Row
+from polysched.results.tuned.task import Task
+from polysched.strategy.decision import Value
+
+_SQLITE = b"SQLite format 3\0"
+
+
+def exported(database: Database) -> str:
+    """All that there is."""
+    return "".join(f"{json.dumps({**asdict(row.task), **asdict(row.measurement)})}\n" for row in database.rows())
+
+
+def merged(database: Database, file: Path) -> int:
+    """Adds the measurements of another database, or of an export, in place of older ones; gives their number.
+    InputError if the file is neither."""
+    known = {(row.task, row.measurement.answers): row.measurement.made for row in database.rows()}
+    new = [row for row in _rows(file) if row.measurement.made > known.get((row.task, row.measurement.answers), "")]
+    for row in new:
+        try:
+            database.keep(row.task, row.measurement)
+        except ValueError as error:
+            raise InputError(f"'{file}' holds what cannot be true: {error}") from error
+    return len(new)
+
+
+def _rows(file: Path) -> Iterator[Row]:
+    content = file.read_bytes()
+    if content.startswith(_SQLITE):
+        with Database(file) as other:
+            yield from other.rows()
+        return
+    for number, line in enumerate(content.decode(errors="replace").splitlines(), 1):
+        try:
+            yield _row(json.loads(line))
+        except (ValueError, TypeError, KeyError) as error:
+            hint = "give a database, or what `polysched db export` wrote"
+            raise InputError(f"line {number} of '{file}' is no measurement: {error}", hint=hint) from error
+
+
+def _row(data: dict[str, Any]) -> Row:
+    of = {each.name: str(data[each.name]) for each in fields(Task)}
+    found = {each.name: data[each.name] for each in fields(Measurement)}
+    found["answers"] = tuple((str(key), _plain(value)) for key, value in found["answers"])
+    return Row(Task(**of), Measurement(**found))
+
+
+def _plain(value: Any) -> Value:
+    if not isinstance(value, bool | int | str):
+        raise TypeError(f"{value!r} is no answer")
+    return value
