@@ -37,6 +37,10 @@ from polysched.trials.rounding import at_first, is_whole, tolerance, with_bounds
 _FLAGS = "-m", "-D", "-I"  # what those may begin with that leave alone how floats are rounded
 _SECONDS = 20.0
 _LINE = 64  # bytes that an instruction may want its operands to be aligned to
+_SIGNALS = {
+    "SIGILL": (": this processor lacks an instruction in it", "check=False makes it for another machine"),
+    "SIGSEGV": ("", "it may use the elements of its operands alone, which are aligned as C asks, and no more"),
+}
 _CHILD = Path(__file__).with_name("instruction_child.py")
 
 
@@ -219,10 +223,8 @@ def _child(own: OwnInstruction, library: Path, told: str, blob: bytes) -> bytes:
         raise InputError(f"the text of '{own.name}' does not end within {_SECONDS:g} s") from None
     if run.returncode < 0:
         name = signal.Signals(-run.returncode).name
-        lacks = name == "SIGILL"
-        why = "this processor lacks an instruction in it" if lacks else "elements are aligned as C asks, and no more"
-        hint = "check=False makes it for another machine" if lacks else ""
-        raise InputError(f"the text of '{own.name}' ends its process by {name}: {why}", hint=hint)
+        why, hint = _SIGNALS.get(name, ("", ""))
+        raise InputError(f"the text of '{own.name}' ends its process by {name}{why}", hint=hint)
     if run.returncode or len(run.stdout) != len(blob):
         raise InputError(f"the text of '{own.name}' cannot be run: {run.stderr.decode(errors='replace')[-500:]}")
     return run.stdout

@@ -12,13 +12,16 @@ the instruction does; subscripts are not linearized yet. Loops that isl has take
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
+from polysched.codegen.full_loop import ends_of
 from polysched.codegen.parallel.declined import decline
 from polysched.instructions.layouts import Rows
 from polysched.instructions.own import INSTRUCTIONS, OwnInstruction, coefficients
-from polysched.ir.build import binary, conjunction, sub
+from polysched.ir.build import add, binary, conjunction, sub
+from polysched.ir.dtypes import boolean
 from polysched.ir.node import arrays_of, flattened, rewrite, substitute, variables, walk
 from polysched.ir.nodes import Call, Const, Expr, For, Function, If, Load, Stmt, Store
 from polysched.ir.simplify import simplify
@@ -50,60 +53,75 @@ def call_foreign(fn: Function) -> Function:
 def _called(own: OwnInstruction, loop: For, shapes: Mapping[str, tuple[Expr, ...]]) -> tuple[Stmt, ...]:
     """The call, and the loops for tiles that are not full; the loops alone where there is no such call."""
     plain = replace(loop, kind="serial", instruction="")
-    found = _tile(loop, len(own.loops))
-    if found is None:
-        decline(loop, f"its tiles of {own.name} are in pieces")
+    tile = _tile(loop, own)
+    if tile is None:
+        decline(loop, f"its tiles are no boxes of one statement, as {own.name} needs")
         return (plain,)
-    loops, store = found
-    names = [each.var for each in loops]
-    full = [test for each, extent in zip(loops, own.loops.values(), strict=True) for test in _is_full(each, extent)]
-    if variables(tuple(full)) & set(names) or Const(False) in full:
-        decline(loop, f"its tiles are no boxes, as {own.name} needs")
+    names = [each.var for each in tile.loops]
+    elements = [node for node in walk(tile.store) if isinstance(node, Load | Store)]
+    is_plain = all(coefficients(part, names) is not None for node in elements for part in node.index)
+    given = pairing(own, tile.store, names, partial(_moves, names), shapes) if is_plain else Misfit("it is in pieces")
+    if isinstance(given, Misfit):
+        decline(loop, f"{own.name} cannot run it: {given.why}")
         return (plain,)
-
-    def moves(index: Sequence[Expr]) -> Rows | None:
-        rows = [coefficients(part, names) for part in index]
-        return None if None in rows else tuple(tuple(row) for row in rows if row is not None)
-
-    given = pairing(own, store, names, moves, shapes)
-    assert not isinstance(given, Misfit), f"{own.name} does not run loop {loop.var}: {given.why}"
-    call = _call(own, store, given, {each.var: each.lo for each in loops}, shapes)
-    return (If(conjunction(full), (call,), (plain,)),) if full else (call,)
+    call = _call(own, tile.store, given, tile.first)
+    return (If(conjunction(tile.full), (call,), (plain,)),) if tile.full else (call,)
 
 
-def _tile(loop: For, count: int) -> tuple[list[For], Store] | None:
-    """The loops, and the one statement in them; None if there is more."""
+def _moves(names: list[str], index: Sequence[Expr]) -> Rows:
+    return tuple(tuple(coefficients(part, names) or ()) for part in index)
+
+
+@dataclass(frozen=True)
+class _Tile:
+    """Loops around one statement."""
+
+    loops: list[For]
+    store: Store
+    first: Mapping[str, Expr]  # where each loop begins in a tile that is full
+    full: list[Expr]  # what then holds; nothing where it always does
+
+
+def _tile(loop: For, own: OwnInstruction) -> _Tile | None:
+    """None if there is more in the loops, or their bounds do not tell where a tile is full."""
     loops = [loop]
-    while len(loops) < count:
-        match loops[-1].body:
-            case (For(kind="serial") as inner,):
-                loops.append(inner)
-            case _:
-                return None
-    match loops[-1].body:
-        case (Store() as store,) if all(each.step == 1 for each in loops):
-            return loops, store
-    return None
+    while len(loops) < len(own.loops) and len(loops[-1].body) == 1 and isinstance(inner := loops[-1].body[0], For):
+        loops.append(inner)
+    body = loops[-1].body
+    is_nest = len(loops) == len(own.loops) and len(body) == 1 and all(each.step == 1 for each in loops)
+    if not is_nest or not isinstance(store := body[0], Store):
+        return None
+    names = {each.var for each in loops}
+    first, least = dict[str, Expr](), list[Expr]()
+    for each, extent in zip(loops, own.loops.values(), strict=True):
+        lows = list(flattened(each.lo, "max"))
+        still = [low for low in lows if not variables(low) & names]
+        if not still:
+            return None
+        first[each.var] = binary("max", *still)
+        least += [sub(first[each.var], low) for low in lows if low not in still]
+        least += [sub(sub(high, first[each.var]), extent) for high in ends_of(each.hi)]
+    extents = dict(zip(first, own.loops.values(), strict=True))
+    corners = [_at_corner(form, first, extents) for form in least]
+    tests = [simplify(binary(">=", simplify(form), 0)) for form in corners if form is not None]
+    if None in corners or Const(False, boolean) in tests:
+        return None
+    return _Tile(loops, store, first, [test for test in dict.fromkeys(tests) if test != Const(True, boolean)])
 
 
-def _is_full(loop: For, extent: int) -> list[Expr]:
-    """What has to hold so that the loop has so many iterations; none if it always has."""
-    pairs = ((low, high) for low in flattened(loop.lo, "max") for high in _ends(loop.hi))
-    tests = [simplify(binary(">=", simplify(sub(high, low)), extent)) for low, high in pairs]
-    return [test for test in dict.fromkeys(tests) if test != Const(True, test.dtype)]
+def _at_corner(form: Expr, first: Mapping[str, Expr], extents: Mapping[str, int]) -> Expr | None:
+    """The least value of the form in a full tile; None if it is not a sum of multiples of the loops."""
+    by = coefficients(form, list(first))
+    if by is None:
+        return None
+    corner = {
+        name: add(first[name], extents[name] - 1) if factor < 0 else first[name]
+        for name, factor in zip(first, by, strict=True)
+    }
+    return substitute(form, corner)
 
 
-def _ends(hi: Expr) -> list[Expr]:
-    return list(flattened(hi, "min"))
-
-
-def _call(
-    own: OwnInstruction,
-    store: Store,
-    given: Pairing,
-    first: Mapping[str, Expr],
-    shapes: Mapping[str, tuple[Expr, ...]],
-) -> Store:
+def _call(own: OwnInstruction, store: Store, given: Pairing, first: Mapping[str, Expr]) -> Store:
     """Store(y, i, Call(name, (y[i], A[j, k], scalars, strides))), where its arrays begin in a tile."""
     foreign = own.foreign
     begins, strides = [], list[Expr]()
@@ -111,7 +129,7 @@ def _call(
         place = given.places[array.name]
         index = tuple(simplify(substitute(part, dict(first))) for part in place.index)
         begins.append(Load(place.array, index, array.dtype))
-        strides += [simplify(each) for each in place.strides(shapes[place.array])]
+        strides += place.strides
     scalars = [substitute(given.scalars[each.name], dict(first)) for each in foreign.scalars]
     call = Call(foreign.name, (*begins, *scalars, *strides), store.value.dtype, pure=False)
     return Store(begins[0].array, begins[0].index, call, store.loc)

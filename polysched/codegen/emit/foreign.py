@@ -12,7 +12,7 @@ from textwrap import wrap
 from polysched.ir.dtypes import DType, i64
 from polysched.ir.nodes import Foreign
 
-_WIDTH = 105
+_WIDTH = 105  # of the lines of a parameter list
 
 
 def definitions(functions: Iterable[Foreign], spelled: Callable[[DType], str]) -> list[str]:
@@ -26,7 +26,7 @@ def _definition(of: Foreign, spelled: Callable[[DType], str]) -> list[str]:
     strides = [f"{array.name}_{k}" for array in of.arrays for k in range(len(array.shape))]
     parameters = [*pointers, *scalars, *(f"{spelled(i64)} {name}" for name in strides)]
     unused = [name for name in strides if not re.search(rf"\b{name}\b", of.body)]
-    head = wrap(f"static inline void {of.name}({', '.join(parameters)})", _WIDTH, subsequent_indent=" " * 8)
+    head = wrap(f"static inline void {of.name}({', '.join(parameters)})", _WIDTH, subsequent_indent="        ")
     return [
         *head,
         "{",

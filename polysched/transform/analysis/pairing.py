@@ -13,8 +13,7 @@ from polysched.instructions.layouts import Rows, layout
 from polysched.instructions.own import OwnInstruction, show_strides
 from polysched.ir.build import add, mul
 from polysched.ir.effects import is_pure
-from polysched.ir.integers.linear import constant_of, forms
-from polysched.ir.node import children, variables
+from polysched.ir.node import children, variables, walk
 from polysched.ir.nodes import Binary, Call, Cast, Const, Expr, Load, Select, Store, Unary, Var
 from polysched.ir.simplify import simplify
 from polysched.ir.text import show
@@ -28,17 +27,11 @@ _TURNS = {"+", "*", "&", "|", "^", "==", "!=", "&&", "||"}  # whose operands may
 
 @dataclass(frozen=True)
 class Place:
-    """Where an operand lies: its first element, and how far each of its dimensions goes on in those of the array."""
+    """Where an operand lies: its first element, and how many elements lie between neighbors in each dimension."""
 
     array: str
     index: tuple[Expr, ...]
-    steps: Rows  # rows are dimensions of the array, columns of the operand
-    rank: int  # of the operand
-
-    def strides(self, shape: tuple[Expr, ...]) -> list[Expr]:
-        """How many elements lie between neighbors along each dimension of the operand."""
-        far = [mul(*shape[d + 1 :]) if shape[d + 1 :] else Const(1) for d in range(len(shape))]
-        return [_sum(mul(far[d], row[k]) for d, row in enumerate(self.steps) if row[k]) for k in range(self.rank)]
+    strides: tuple[Expr, ...]
 
 
 @dataclass(frozen=True)
@@ -47,6 +40,7 @@ class Pairing:
 
     places: Mapping[str, Place]
     scalars: Mapping[str, Expr]
+    reads: tuple[Load, ...]  # for all operands but the one that is changed
 
 
 @dataclass(frozen=True)
@@ -128,7 +122,8 @@ def _placed(
         if isinstance(found, Misfit):
             return found
         places[name] = found
-    return Pairing(places, scalars)
+    reads = (node for name, part in pairs.items() if name != own.store.array for node in walk(part))
+    return Pairing(places, scalars, tuple(node for node in reads if isinstance(node, Load)))
 
 
 def _place(
@@ -142,27 +137,47 @@ def _place(
         if any(row[k] for row in moved) and not any(row[k] for row in rows):
             hint = "name the loops in the order of the instruction's, or split the statement"
             return Misfit(f"{element} moves along '{loop}', and {theirs} stands still along {of}", hint)
-    steps = layout(rows, moved)
-    if steps is None:
+    found = _strides(rows, moved, shapes[part.array])
+    if found is None:
         return Misfit(f"{element} does not move as {theirs}: {_said(tile, moved)}, and {_said(own.loops, rows)}")
-    place = Place(part.array, part.index, steps, len(rows))
-    for k, (has, needed) in enumerate(zip(place.strides(shapes[part.array]), own.needs(name), strict=True)):
-        if needed is not None and any(rows[k]) and constant_of(forms(simplify(has), upper=True)[0]) != needed:
-            text = f"{element} has the stride {show(simplify(has))} along dimension {k} of {theirs}, not {needed}"
+    if name == own.store.array and not _are_apart(own, rows, moved):
+        return Misfit(f"{element} is one element in several iterations of the tile, where {theirs} is several")
+    for k, (has, needed) in enumerate(zip(found, own.needs(name), strict=True)):
+        if needed is not None and any(rows[k]) and has != Const(needed):
+            text = f"{element} has the stride {show(has)} along dimension {k} of {theirs}, not {needed}"
             hint = f"{name} has the strides {show_strides(own.needs(name))}; transform_layout turns an array"
             return Misfit(text, hint)
-    if name == own.store.array and not _keeps_apart(own, name, steps):
-        return Misfit(f"{element} is one element in several iterations of the tile, where {theirs} is several")
-    return place
+    return Place(part.array, part.index, found)
 
 
-def _keeps_apart(own: OwnInstruction, name: str, steps: Rows) -> bool:
+def _strides(operand: Rows, array: Rows, shape: tuple[Expr, ...]) -> tuple[Expr, ...] | None:
+    """How many elements lie between neighbors in each dimension of the operand; None if that is not one number."""
+    units, rows = [Const(1)], [[0] * len(operand[0] if operand else array[0] if array else ())]
+    for d, row in enumerate(array):
+        unit = simplify(mul(1, *shape[d + 1 :]))
+        if isinstance(unit, Const):
+            rows[0] = [own + by * int(unit.value) for own, by in zip(rows[0], row, strict=True)]
+        else:
+            units.append(unit)
+            rows.append(list(row))
+    steps = layout(operand, tuple(map(tuple, rows)))
+    if steps is None:
+        return None
+    columns = range(len(operand))
+    return tuple(simplify(_sum(mul(u, row[k]) for u, row in zip(units, steps, strict=True) if row[k])) for k in columns)
+
+
+def _are_apart(own: OwnInstruction, operand: Rows, array: Rows) -> bool:
     """Are different elements of the operand different elements of the array?"""
-    ends = [sum(by * (n - 1) for by, n in zip(row, own.loops.values(), strict=True)) for row in own.moves(name)]
-    names = [f"a{k}" for k in range(len(ends))]
-    at = (" + ".join([f"{by} {each}" for by, each in zip(row, names, strict=True) if by] or ["0"]) for row in steps)
-    box = " and ".join(f"0 <= {each} <= {end}" for each, end in zip(names, ends, strict=True)) or "true"
-    return bool(isl.Map(f"{{ [{', '.join(names)}] -> [{', '.join(at)}] : {box} }}").is_injective())
+    theirs, ours = (_relation(own, rows) for rows in (operand, array))
+    return bool(theirs.reverse().apply_range(ours).is_injective())
+
+
+def _relation(own: OwnInstruction, rows: Rows) -> isl.Map:
+    """{ iteration of the tile -> subscripts }"""
+    sums = (" + ".join(f"{by} {name}" for by, name in zip(row, own.loops, strict=True)) for row in rows)
+    box = " and ".join(f"0 <= {name} < {extent}" for name, extent in own.loops.items())
+    return isl.Map(f"{{ [{', '.join(own.loops)}] -> [{', '.join(sums)}] : {box} }}")
 
 
 def _said(loops: Sequence[str] | Mapping[str, int], rows: Rows) -> str:
@@ -181,6 +196,9 @@ def _difference(own: OwnInstruction, store: Store) -> Misfit:
         if isinstance(theirs, Load | Var | Const) or _head(theirs) != _head(ours):
             if isinstance(theirs, Load) and isinstance(ours, Load):
                 continue
+            if _head(theirs)[:-1] == _head(ours)[:-1]:
+                hint = f"an instruction for {ours.dtype} fits"
+                return Misfit(f"it computes in {ours.dtype}, and {own.name} in {theirs.dtype}", hint)
             return Misfit(f"{_operation(ours)} stands where {_operation(theirs)} does: another operation")
         rest += zip(children(theirs), children(ours), strict=True)
     return Misfit("its operands are others than the instruction's")

@@ -16,7 +16,7 @@ from functools import reduce
 from polysched.errors import InputError
 from polysched.instructions.layouts import Rows
 from polysched.instructions.own import OwnInstruction, defined
-from polysched.ir.nodes import Expr, Store
+from polysched.ir.nodes import Expr, Load, Store
 from polysched.ir.text import show
 from polysched.model.affine import AffineSpace, NotAffine
 from polysched.model.scop import Scop, Statement
@@ -62,7 +62,7 @@ def require_fit(own: OwnInstruction, places: Sequence[Loop], scop: Scop) -> None
     if isinstance(found, Misfit):
         what = f"{one.name} is not what {own.name} does: {found.why}"
         raise InputError(f"{what}\n{_both(own, one, store)}", hint=found.hint)
-    _require_apart(own, one, store, inner, len(places))
+    _require_apart(own, one, store, found.reads, _tile_of(inner, len(places)), scop)
     _require_no_copies(own, store, inner)
 
 
@@ -112,17 +112,26 @@ def _moves(one: Statement, names: Sequence[str], scop: Scop) -> Moves:
     return moves
 
 
-def _require_apart(own: OwnInstruction, one: Statement, store: Store, inner: Loop, count: int) -> None:
-    """InputError if what the statement changes in a tile is read there by another access."""
-    tiles = _tile_of(inner, count)
-    (write,) = one.writes
-    of_tile = tiles.reverse().apply_range(isl.UnionMap.from_map(write.relation.intersect_domain(one.domain)))
-    for read in one.reads:
-        if read.array != write.array or (read.must and read.relation.is_equal(write.relation)):
-            continue
-        other = tiles.reverse().apply_range(isl.UnionMap.from_map(read.relation.intersect_domain(one.domain)))
-        if not of_tile.intersect(other).is_empty():
-            what = f"{one.name} reads {write.array} where the tile changes it, and {own.name} may read it at any time"
+def _require_apart(
+    own: OwnInstruction, one: Statement, store: Store, reads: Sequence[Load], tiles: isl.UnionMap, scop: Scop
+) -> None:
+    """InputError if what the statement changes in a tile is read there for another operand."""
+    space = AffineSpace(one.name, one.iterators, scop.function.sizes)
+
+    def elements(index: tuple[Expr, ...]) -> isl.UnionMap | None:
+        """{ [tile] -> [subscripts] }; None if they are not affine."""
+        if not space.has(*index):
+            return None
+        instances = isl.Map.from_domain(one.domain)
+        functions = (isl.Map.from_pw_aff(space.function(part)) for part in index)
+        relation = reduce(isl.Map.flat_range_product, functions, instances)
+        return tiles.reverse().apply_range(isl.UnionMap.from_map(relation))
+
+    changed = elements(store.index)
+    for read in reads:
+        other = elements(read.index) if read.array == store.array else isl.UnionMap("{ }")
+        if changed is None or other is None or not changed.intersect(other).is_empty():
+            what = f"{one.name} reads {show(read)} where the tile changes it, and {own.name} may read it at any time"
             raise InputError(f"{what}\n{_both(own, one, store)}", hint="split the set of iterations, or read a copy")
 
 
