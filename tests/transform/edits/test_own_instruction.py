@@ -50,8 +50,6 @@ def _made():
 @pytest.fixture(autouse=True)
 def _defined(_made):
     INSTRUCTIONS.update(_made)
-    yield
-    INSTRUCTIONS.clear()
 
 
 @ps.nest
