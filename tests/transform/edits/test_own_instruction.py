@@ -143,6 +143,14 @@ def test_an_operand_of_one_dimension_in_several_of_the_array():
     done.verify()
 
 
+def test_of_a_packed_copy_for_each_tile():
+    """Subscripts may divide by the tile."""
+    schedule = Schedule(matmul).tile("j", sizes=(8,)).reorder("j_o", "i", "k", "j").cache_read("B", "j_o")
+    done = optimize(matmul, schedule=schedule.tensorize("j", "row8"))
+    assert "polysched_row8(&C[c3 * m + c0 * 8], &B_c[c4 * 8], A[c3 * d + c4], 1, 1);" in done.source.text
+    done.verify()
+
+
 def test_around_it_is_what_it_was():
     """Temporaries, other statements, and index arithmetic that is left as it is."""
 

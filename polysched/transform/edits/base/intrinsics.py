@@ -58,11 +58,12 @@ def require_fit(own: OwnInstruction, places: Sequence[Loop], scop: Scop) -> None
     for place, (loop, extent) in zip(places, own.loops.items(), strict=True):
         _require_loop(own, one, place, loop, extent, scop)
     tile = [_iterator(place.member, one) for place in places]
-    found = pairing(own, store, tile, _moves(one, tile, scop), {each.name: each.shape for each in scop.arrays})
+    tiles = _tile_of(inner, len(places))
+    found = pairing(own, store, tile, _moves(one, tile, tiles, scop), {each.name: each.shape for each in scop.arrays})
     if isinstance(found, Misfit):
         what = f"{one.name} is not what {own.name} does: {found.why}"
         raise InputError(f"{what}\n{_both(own, one, store)}", hint=found.hint)
-    _require_apart(own, one, store, found.reads, _tile_of(inner, len(places)), scop)
+    _require_apart(own, one, store, found.reads, tiles, scop)
     _require_no_copies(own, store, inner)
 
 
@@ -90,11 +91,13 @@ def _iterator(member: Member, one: Statement) -> str:
     return one.iterators[k]
 
 
-def _moves(one: Statement, names: Sequence[str], scop: Scop) -> Moves:
-    """By how much subscripts go on along the iterators of these names, as isl sees them."""
+def _moves(one: Statement, names: Sequence[str], tiles: isl.UnionMap, scop: Scop) -> Moves:
+    """By how much subscripts go on along the iterators of these names in a tile, as isl sees them."""
     space = AffineSpace(one.name, one.iterators, scop.function.sizes)
     members = [Member(isl.UnionMap.from_map(isl.Map.from_aff(function))) for function in iterators(one)]
-    steps = [step(one, tuple(members), one.iterators.index(name)) for name in names]
+    in_one = tiles.apply_range(tiles.reverse())
+    found = (step(one, tuple(members), one.iterators.index(name)) for name in names)
+    steps = [along and isl.Map.from_union_map(isl.UnionMap.from_map(along).intersect(in_one)) for along in found]
 
     def moves(index: tuple[Expr, ...]) -> Rows | None:
         rows = []
