@@ -1,10 +1,20 @@
-"""Pages may write files, and measure: each runs in a folder of its own, and has a database there."""
+"""Pages may write files, measure, and define instructions: each runs in a folder of its own, has a database there, and
+knows only its own."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from polysched.instructions import own
+
+
+@pytest.fixture(autouse=True)
+def _instructions_of_its_own() -> Iterator[None]:
+    yield
+    own.INSTRUCTIONS.clear()
 
 
 @pytest.fixture(autouse=True)

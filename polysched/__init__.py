@@ -1,5 +1,6 @@
 """polysched: polyhedral scheduling in Python. Loop nests in, proven-legal parallel kernels out."""
 
+from polysched.check.instruction import instruction
 from polysched.check.verify import Verification, VerificationError
 from polysched.config.constraints import innermost, max_skew, order, outer_parallel, separate, tile_sizes, together
 from polysched.config.machine import A100, H100, Gpu, Machine
@@ -21,6 +22,7 @@ from polysched.frontend.c.read import from_c
 from polysched.frontend.op.op import Op, op
 from polysched.frontend.python import Nest, nest
 from polysched.frontend.tensor import *  # noqa: F403
+from polysched.instructions.own import OwnInstruction
 from polysched.ir.dtypes import boolean, f16, f32, f64, i8, i16, i32, i64, size, u8, u16, u32, u64
 from polysched.ir.interp import interpret
 from polysched.model.tree.text import show_tree
@@ -57,6 +59,7 @@ __all__ = [
     "NestEdit",
     "Op",
     "Options",
+    "OwnInstruction",
     "Point",
     "PolyschedError",
     "Schedule",
@@ -81,6 +84,7 @@ __all__ = [
     "i32",
     "i64",
     "innermost",
+    "instruction",
     "interpret",
     "max_skew",
     "nest",

@@ -7,6 +7,7 @@ from typing import Any
 
 from polysched.codegen.expr.digits import join_digits
 from polysched.codegen.expr.named import named_temporaries
+from polysched.codegen.foreign import call_foreign, has_foreign
 from polysched.codegen.gpu.planes import fold_planes
 from polysched.codegen.gpu.points import whole_points
 from polysched.codegen.gpu.registers import in_registers
@@ -28,7 +29,7 @@ from polysched.codegen.parallel.idle_threads import without_idle_threads
 from polysched.codegen.parallel.lanes import several_vectors
 from polysched.codegen.parallel.privatize import privatize
 from polysched.codegen.products.find import pack_products
-from polysched.codegen.stage import improve_expressions
+from polysched.codegen.stage import improve_expressions, improve_indices
 from polysched.config.constraints import Constraint
 from polysched.config.options import Options, Target, require_options
 from polysched.config.target import TARGETS, TargetData, require_known
@@ -147,6 +148,8 @@ def _require_lowered(value: Any) -> None:
 
 def _kernel(kernel: Function, target: TargetData, options: Options, *, fetches: bool) -> Function:
     """The loops of the schedule, some of which may be to fetch ahead, as they are printed."""
+    if has_foreign(kernel):
+        return _around_calls(kernel, target, options, fetches=fetches)
     kernel = optional("contract", contract, kernel, rows=not target.has_grid)
     has_products = False
     if not target.has_grid:
@@ -181,6 +184,20 @@ def _kernel(kernel: Function, target: TargetData, options: Options, *, fetches: 
         kernel = optional("digits", join_digits, kernel)
         kernel = optional("loop bounds", loop_bounds, kernel, fast_math=options.fast_math)
     return improve_expressions(kernel, options, target)
+
+
+def _around_calls(kernel: Function, target: TargetData, options: Options, *, fetches: bool) -> Function:
+    """Loops around instructions of the user's, which change more elements than the one where they begin: passes that
+    move elements, or keep them elsewhere, are left out."""
+    kernel = step("call foreign", call_foreign, kernel)
+    kernel = step("pack products", pack_products, kernel, options.machine, parallel=options.parallel)
+    kernel = step("privatize", privatize, kernel, vector=options.vector)
+    kernel = step("collapse", collapse, kernel)
+    kernel = step("idle threads", without_idle_threads, kernel)
+    kernel = step("linearize", linearize, kernel)
+    if fetches:
+        kernel = step("prefetch", with_prefetches, kernel, on_gpu=False)
+    return improve_indices(kernel, options)
 
 
 def _require_fits(by_hand: Schedule, function: Function, options: Options) -> None:

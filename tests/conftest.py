@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from quick import quick_cases
+
+from polysched.instructions import own
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -28,6 +30,13 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
         assert text == path.read_text(), f"tests/golden/{name} differs; if that is meant, run pytest --update-golden"
 
     return check
+
+
+@pytest.fixture(autouse=True)
+def _instructions_of_its_own() -> Iterator[None]:
+    """A test knows no instructions but those that it defines."""
+    yield
+    own.INSTRUCTIONS.clear()
 
 
 def pytest_configure() -> None:

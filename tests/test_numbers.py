@@ -17,6 +17,7 @@ BITS = {8, 16, 32, 64}  # beside the name of a width
 # What numbers a file has, and what of.
 REVIEWED = {
     "codegen/emit/gcc/dot_rows.py": ({64, 32, 4}, "bytes of vectors and of words"),
+    "codegen/emit/foreign.py": ({105}, "width of lines"),
     "codegen/emit/helpers.py": ({64}, "bits of an index"),
     "codegen/emit/kernels.py": ({31}, "bits of a grid"),
     "codegen/emit/names.py": ({4, 8, 16}, "names of types of vectors"),

@@ -23,12 +23,12 @@ def full_loop(loop: For, size: int) -> For:
         return loop
     value = Var(loop.var)
     first = [Binary("<=", low, value) for low in flattened(loop.lo, "max") if low != Const(0)]
-    last = [_before(value, high) for high in _ends(loop.hi) if simplify(high) != Const(size)]
+    last = [_before(value, high) for high in ends_of(loop.hi) if simplify(high) != Const(size)]
     body = where((*first, *last), *loop.body)
     return replace(loop, lo=Const(0), hi=Const(size), body=body, full=True)
 
 
-def _ends(hi: Expr) -> list[Expr]:
+def ends_of(hi: Expr) -> list[Expr]:
     """What a loop variable is less than: min(31, n - 1) + 1 is 32 and n - 1 + 1."""
     match hi:
         case Binary(op="+", left=last, right=Const(value=1)):

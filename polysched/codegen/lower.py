@@ -44,6 +44,7 @@ from polysched.model.tree.nodes import (
     Domain,
     Full,
     InOrder,
+    Intrinsic,
     LoopMark,
     Map,
     Parallel,
@@ -263,6 +264,8 @@ class _Lowering:
             match how:
                 case Tensor(instruction=instruction, stages=stages):
                     loop = replace(loop, instruction=instruction, stages=stages)
+                case Intrinsic(instruction=instruction):
+                    loop = replace(loop, instruction=instruction)
                 case Vector(width=width):
                     loop = replace(loop, width=width)
             loop = self.filled(loop, node.for_get_body())

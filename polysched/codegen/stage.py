@@ -52,3 +52,14 @@ def improve_expressions(fn: Function, options: Options, target: TargetData) -> F
         return fn
     fn = optional("unroll", hint_unrolling, fn, most_trips=options.tiny_loop)
     return optional("preload", preload, fn)
+
+
+def improve_indices(fn: Function, options: Options) -> Function:
+    """`fn` with its loop bounds, conditions and index arithmetic simplified, each where it is."""
+    if options.expressions == "off":
+        return fn
+    fn = optional("simplify", simplify, fn)
+    fn = optional("loop bounds", loop_bounds, fn, fast_math=options.fast_math)
+    fn = optional("ranges", simplify_ranges, fn, largest=LARGEST_SIZE)
+    fn = optional("digits", join_digits, fn)
+    return optional("simplify", simplify, fn)

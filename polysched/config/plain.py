@@ -21,6 +21,15 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from polysched.errors import InputError
 
+
+class Named:
+    """Base of what an edit knows by its name."""
+
+    @property
+    def name(self) -> str:
+        raise NotImplementedError
+
+
 LARGEST = 2**31  # with which sums of a few products with sizes still fit into 64 bits
 
 
@@ -91,6 +100,8 @@ def _as(kind: Any, value: Any) -> Any:
     match get_origin(kind), get_args(kind):
         case origin, _ if (kind is str or origin is Literal) and isinstance(value, str):  # which, the edit checks
             return str(value)
+        case None, _ if kind is str and isinstance(value, Named):
+            return value.name
         case None, _ if kind is bool and isinstance(value, bool):
             return value
         case None, _ if kind is int and not isinstance(value, bool) and abs(index(value)) < LARGEST:

@@ -12,7 +12,8 @@ from polysched.ir.nodes import Alloc, Array, Binary, Const, Expr, For, Function,
 _NUMBER = "int | float | bool"
 _DEFAULTS = f"tuple[tuple[str, {_NUMBER} | Contents], ...]"
 _PAIRS = "tuple[tuple[str, int], ...]"
-_LEAF_TYPES = ("str", "int", "bool", "DType", "Loc | None", "tuple[str, ...]", _PAIRS, _NUMBER, _DEFAULTS)
+_FOREIGN = "tuple[Foreign, ...]"
+_LEAF_TYPES = ("str", "int", "bool", "DType", "Loc | None", "tuple[str, ...]", _PAIRS, _NUMBER, _DEFAULTS, _FOREIGN)
 _CHILD_FIELDS: dict[type, tuple[str, ...]] = {  # the fields that can hold nodes, in source order
     cls: tuple(f.name for f in fields(cls) if f.type not in _LEAF_TYPES)
     for cls in (*Expr.__subclasses__(), *Stmt.__subclasses__(), *Store.__subclasses__(), Array, Function)

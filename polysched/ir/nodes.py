@@ -216,8 +216,8 @@ class StoreLater(Store):
 @dataclass(frozen=True)
 class For(Stmt):
     """`kind`: "serial", "parallel", "dynamic" (parallel, of iterations that differ in length), "unrolled", "vector",
-    "packed" or "dots" (until `pack_products`), "tensor" (until `tensor_products`), "block.x/y/z/w" or "thread.x/y/z";
-    "block.w" shares an axis of the grid with "block.z".
+    "packed" or "dots" (until `pack_products`), "tensor" (until `tensor_products`), "foreign" (until `call_foreign`),
+    "block.x/y/z/w" or "thread.x/y/z"; "block.w" shares an axis of the grid with "block.z".
 
     A parallel loop starts threads only where all of `when` hold. Iterations of a parallel loop, or of a SIMD one, do
     not depend on each other but for updates a[f] = a[f] op e of the arrays that it `reduces`: of a SIMD loop's scalar
@@ -228,7 +228,7 @@ class For(Stmt):
     A SIMD loop may ask for vectors of `width` iterations; 0 leaves that to the compiler.
 
     A loop of the kind "tensor" has the `instruction` that runs it and the two loops inside, and so many `stages` of
-    copies.
+    copies; one of the kind "foreign", that which runs it and those inside.
 
     It may `prefetch` arrays: what it loads of each so many iterations later.
 
@@ -287,6 +287,22 @@ class Prefetch(Stmt):
 
 
 @dataclass(frozen=True)
+class Foreign:
+    """A function in C that the user gives, which changes elements of its first array.
+
+    Store(y, i, Call(name, (y[i], A[j, k], alpha, 1, n, 1), impure)): where its arrays begin, its scalars, and then, for
+    each dimension of each array, how many elements lie between neighbors.
+    """
+
+    name: str
+    arrays: tuple[Array, ...]
+    scalars: tuple[Var, ...]
+    body: str  # in C: `A[i * A_0 + k * A_1]` is A[i, k]
+    includes: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()  # of the compiler
+
+
+@dataclass(frozen=True)
 class Function:
     """A loop nest with its parameters."""
 
@@ -298,6 +314,7 @@ class Function:
     params: tuple[str, ...] = ()  # names of sizes, scalars and arrays in the user's order
     loc: Loc | None = field(default=None, compare=False)
     defaults: tuple[tuple[str, int | float | bool | Contents], ...] = ()  # of parameters that calls may leave out
+    foreign: tuple[Foreign, ...] = ()  # what it may call
 
     def array(self, name: str) -> Array:
         """The array parameter of that name; KeyError if there is none."""

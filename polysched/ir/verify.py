@@ -25,7 +25,7 @@ from polysched.ir.integers.intervals import holds
 Stage = Literal["source", "lowered", "printed"]
 
 _AXES = (*(f"{level}.{axis}" for level in ("block", "thread") for axis in "xyz"), "block.w")
-KINDS = frozenset(("serial", *ir.PARALLEL, "unrolled", "vector", "packed", "dots", "tensor", *_AXES))
+KINDS = frozenset(("serial", *ir.PARALLEL, "unrolled", "vector", "packed", "dots", "tensor", "foreign", *_AXES))
 SPACES = frozenset({"global", "shared", "private"})
 
 

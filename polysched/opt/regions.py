@@ -160,6 +160,8 @@ def _compiled(region: Region, job: Job) -> Compiled | str:
     if schedule and options == Options():  # no flag says otherwise
         options = schedule.history.options
     done = optimize(region.function, target, schedule=schedule, options=options)
+    if own := done.kernel.foreign:
+        return f"{', '.join(each.name for each in own)} would have to be defined in front of its function"
     mapping, _, reason = done.rungs["mapping"].partition(", since ")
     if mapping == "the nest as it was given":
         raise BudgetExceeded(reason)

@@ -23,6 +23,7 @@ from polysched.ir.nodes import Function
 from polysched.model.scop import Scop
 from polysched.model.tree.nodes import (
     Band,
+    Intrinsic,
     Map,
     Parallel,
     Product,
@@ -45,6 +46,7 @@ from polysched.support import clock, isl
 from polysched.support.trace import decline, optional, step, verifies_each
 from polysched.transform.analysis.products import require_products
 from polysched.transform.edits.base.draft import Draft
+from polysched.transform.edits.base.intrinsics import require_intrinsics
 from polysched.transform.edits.base.loops import loops, nested
 from polysched.transform.edits.base.reduces import with_reduces
 from polysched.transform.edits.base.registry import Edit
@@ -204,6 +206,10 @@ def _require_axes(tree: Tree, target: TargetData) -> None:
     if tensor and not target.has_tensor:
         what = f"the schedule has loops for {tensor[0].instruction}, which {target.language} has not"
         raise InputError(what, hint=f"targets that have it are {', '.join(_WITH_TENSOR)}")
+    own = [mark for mark in marks_in(tree) if isinstance(mark, Intrinsic)]
+    if own and target.has_grid:
+        what = f"the schedule has loops for {own[0].instruction}, an instruction of yours for CPUs"
+        raise InputError(what, hint="the target is c")
     axes = [mark.axis for mark in marks_in(tree) if isinstance(mark, Map)]
     if axes and not target.has_grid:
         raise InputError(
@@ -300,6 +306,7 @@ def _not_mapped(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> 
 
 def _as_it_is(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> Mapped:
     require_products(tree, scop, reorder=options.reorder_reductions)
+    require_intrinsics(nested(tree), scop)
     return Mapped(scop, deps, tree, tree, options, unwritten=_GIVEN)
 
 

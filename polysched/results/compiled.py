@@ -284,7 +284,10 @@ class Compiled:
         """May floats be rounded in another order, wherever it runs?"""
         options = self.options
         in_order = not (options.reorder_reductions or options.fast_math or calls_of_constants(self.kernel))
-        return not in_order or any(of.sum.is_float for _, of in self._instructions)
+        own = (node.value for node in walk(self.kernel) if isinstance(node, Store) and isinstance(node.value, Call))
+        names = {each.name for each in self.kernel.foreign}
+        sums = [*(of.sum for _, of in self._instructions), *(call.dtype for call in own if call.fn in names)]
+        return not in_order or any(dtype.is_float for dtype in sums)
 
     @property
     def _cuts(self) -> Cuts:

@@ -145,7 +145,7 @@ def load(
     """`source` compiled and loaded; `fn` is the function as the user calls it, before `linearize`. With `contract`,
     a * b + c of floats may be rounded once; with `fast_math`, floats are reassociated; `quickly` compiled, it runs
     slower."""
-    flags = c_flags(source.text, contract=contract, fast_math=fast_math)
+    flags = (*c_flags(source.text, contract=contract, fast_math=fast_math), *source.flags)
     flags = tuple("-O1" if quickly and flag == "-O3" else flag for flag in flags)
     found = libmvec_has(source.text)
     flags, libraries = (*flags, *(f"-D{MACRO}{name}" for name in found)), WITH_LIBMVEC if found else ("-lm",)

@@ -30,4 +30,6 @@ def emit_c(fn: Function, *, vector_math: bool = False) -> Source:
     printer.block(fn.body)
     printer.close()
     lines = [*printer.header(vector_forms(fn) if vector_math else ""), *printer.lines, ""]
-    return Source(target="c", text="\n".join(lines), entry=entry, parameters=names, locs=tuple(map(loc_of, lines)))
+    flags = tuple(dict.fromkeys(flag for each in fn.foreign for flag in each.flags))
+    locs = tuple(map(loc_of, lines))
+    return Source(target="c", text="\n".join(lines), entry=entry, parameters=names, flags=flags, locs=locs)

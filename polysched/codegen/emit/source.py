@@ -54,6 +54,7 @@ class Source:
     fits: tuple[Expr, ...] = ()  # sums of products of sizes; kernels run `wide` where one is 2^31 or a size is below 1
     device: str = ""  # the text of the kernels alone, as a compiler at run time takes it; in OpenCL's `text` as strings
     host: str = ""  # CUDA: the text without the kernels, for a launcher
+    flags: tuple[str, ...] = ()  # C: of the compiler, that instructions of the user's need
     locs: tuple[Loc | None, ...] = field(default=(), compare=False)  # where in the user's source each line stems from
 
     def __repr__(self) -> str:

@@ -111,6 +111,15 @@ class Tensor:
 
 
 @dataclass(frozen=True)
+class Intrinsic:
+    """The loops from here on, as many as the instruction's, run one statement by an instruction of the user's, tile by
+    tile where tiles are full."""
+
+    instruction: str  # by its name
+    version: str  # by what it was defined as
+
+
+@dataclass(frozen=True)
 class Prefetch:
     """What it reads of the array so many iterations later is fetched ahead of time."""
 
@@ -118,11 +127,11 @@ class Prefetch:
     ahead: int
 
 
-LoopMark = Parallel | Vector | Map | Serial | Unroll | Full | Product | Tensor | Prefetch
+LoopMark = Parallel | Vector | Map | Serial | Unroll | Full | Product | Tensor | Intrinsic | Prefetch
 BESIDE = (Full, Prefetch)  # marks that leave open how a loop runs
 
 
-_KINDS = {Parallel: "parallel", Vector: "vector", Unroll: "unrolled", Tensor: "tensor"}
+_KINDS = {Parallel: "parallel", Vector: "vector", Unroll: "unrolled", Tensor: "tensor", Intrinsic: "foreign"}
 
 
 def kind_of(mark: LoopMark) -> str:

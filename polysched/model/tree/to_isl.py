@@ -58,6 +58,8 @@ def parse_mark(text: str) -> nodes.MarkValue:
             return nodes.Product(argument, kind)
         case "tensor" if last.isdecimal() and int(last):
             return nodes.Tensor(first, int(last))
+        case "intrinsic" if first and last:
+            return nodes.Intrinsic(first, last)
         case "prefetch" if first and last.isdecimal() and int(last):
             return nodes.Prefetch(first, int(last))
         case "full" if argument.isdecimal():
@@ -71,7 +73,7 @@ def parse_mark(text: str) -> nodes.MarkValue:
         case "wait":
             return nodes.Wait()
     known = "kernel:NAME, map:AXIS, serial, parallel, vector, unroll, packed:STATEMENT, dots:STATEMENT, full:SIZE"
-    more = "tensor:INSTRUCTION:STAGES, prefetch:ARRAY:ITERATIONS, storage:ARRAYS or wait"
+    more = "tensor:INSTRUCTION:STAGES, intrinsic:INSTRUCTION:VERSION, prefetch:ARRAY:ITERATIONS, storage:ARRAYS or wait"
     raise InputError(f"unknown mark '{text}': expected {known}, {more}")
 
 

@@ -101,7 +101,7 @@ def _are_apart(statement: Statement, members: Sequence[Member], found: Unified) 
     used = [member.iterators(statement.name) for member in members]
     three = (found.rows, found.columns, found.terms)
     for k in three:
-        if not _is_iterator(members[k], statement) or any(used[k] & used[o] for o in range(len(used)) if o != k):
+        if not is_iterator(members[k], statement) or any(used[k] & used[o] for o in range(len(used)) if o != k):
             return False
     (terms,) = used[found.terms]
     basics = statement.domain.get_basic_sets()
@@ -116,7 +116,8 @@ def _are_apart(statement: Statement, members: Sequence[Member], found: Unified) 
     return len(basics) == 1 and not any(mixed)
 
 
-def _is_iterator(member: Member, statement: Statement) -> bool:
+def is_iterator(member: Member, statement: Statement) -> bool:
+    """Does the loop count one of the statement's iterators up?"""
     pieces = [p for p in member.pieces if p.get_domain_space().get_tuple_name(isl.dim_type.set) == statement.name]
     return len(pieces) == 1 and any(map(pieces[0].plain_is_equal, iterators(statement)))
 
@@ -128,11 +129,20 @@ def _moves(access: Access, statement: Statement, members: Sequence[Member]) -> l
         along = step(statement, tuple(members), k)
         if along is None or not access.must:
             return None
-        deltas = access.relation.reverse().apply_range(along).apply_range(access.relation).deltas()
-        if not deltas.is_singleton() or deltas.involves_dims(isl.dim_type.param, 0, deltas.dim(isl.dim_type.param)):
+        moved = moved_by(access.relation, along)
+        if moved is None:
             return None
-        found.append(isl.coordinates(deltas.sample_point()))
+        found.append(moved)
     return found
+
+
+def moved_by(relation: isl.Map, along: isl.Map) -> _Vector | None:
+    """By how much what { S[x] -> A[y] } gives goes on with a step { S[x] -> S[x'] }; None if that is not the same
+    everywhere."""
+    deltas = relation.reverse().apply_range(along).apply_range(relation).deltas()
+    if not deltas.is_singleton() or deltas.involves_dims(isl.dim_type.param, 0, deltas.dim(isl.dim_type.param)):
+        return None
+    return isl.coordinates(deltas.sample_point())
 
 
 @dataclass(frozen=True)

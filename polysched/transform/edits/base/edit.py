@@ -28,6 +28,7 @@ from polysched.model.tree.nodes import Tree, children, without_loop_marks
 from polysched.support import isl
 from polysched.transform.analysis.products import require_products
 from polysched.transform.edits.base.draft import Draft
+from polysched.transform.edits.base.intrinsics import require_intrinsics
 from polysched.transform.edits.base.loops import loops, nested
 from polysched.transform.edits.base.reduces import require_reduces, with_reduces
 from polysched.transform.edits.base.same_values import require_same_values
@@ -46,6 +47,7 @@ def checked(draft: Draft, tree: Tree, what: str, alternatives: Iterable[Alternat
 def _checked(draft: Draft, tree: Tree, what: str, alternatives: Iterable[Alternative] = ()) -> Draft:
     require_small_factors(tree, what)
     require_products(tree, draft.scop, reorder=draft.dependences.reorder_reductions, what=what)
+    require_intrinsics(tree, draft.scop, what)
     violation = first_violation(tree, draft.dependences, draft.scop)
     if violation is not None:
         message = f"{what}: {violation}"

@@ -1,4 +1,4 @@
-"""Tensor instructions by hand: the warp's tile of a sum of products, made by instructions of the hardware.
+"""Tensor instructions by hand: a tile of a statement, made by instructions of the hardware. Of a warp:
 
     band: i (thread.z)                    band: i (thread.z)
       band: j (thread.y)                    band: j (thread.y)
@@ -7,6 +7,11 @@
             S: C[i, j] += ..                      band: k, i, j
 
 The loops over tiles are on threads of a block: each of these is a warp, whose lanes are the axis thread.x.
+
+Of a CPU, by an instruction of the user's:
+
+    band: i, k in tiles                   mark: intrinsic:matvec4:1a2b3c4d
+      S: y[i] += A[i, k] * x[k]    ->       band: i, k
 """
 
 from __future__ import annotations
@@ -17,40 +22,78 @@ from polysched.config.heuristics.gpu import MOST_STAGES
 from polysched.config.target import LIMITS
 from polysched.errors import InputError
 from polysched.instructions.instruction import LANES, LINE, Instruction
-from polysched.instructions.mma import INSTRUCTIONS
+from polysched.instructions.mma import INSTRUCTIONS as WARPS
+from polysched.instructions.own import INSTRUCTIONS, OwnInstruction
 from polysched.ir.node import walk
 from polysched.ir.nodes import Load, Store
 from polysched.ir.text import show
 from polysched.model.scop import Statement
-from polysched.model.tree.nodes import Leaf, Map, Member, Tensor, mark_of, marked_as
+from polysched.model.tree.nodes import Intrinsic, Leaf, Map, Member, Tensor, mark_of, marked_as
 from polysched.support import isl
 from polysched.transform.analysis.roles import iterators
 from polysched.transform.analysis.unify import Unified, factors, unify
 from polysched.transform.edits.base.draft import Draft
 from polysched.transform.edits.base.edit import checked
+from polysched.transform.edits.base.intrinsics import require_fit
 from polysched.transform.edits.base.loops import Loop, adjacent, changed_at, loop, loops, most_iterations
 from polysched.transform.edits.base.registry import by_name, edit
 from polysched.transform.edits.order.reorder import reorder
 
 
 @edit("run", "i, j, k -> k, i, j")
-def tensorize(draft: Draft, rows: str, columns: str, terms: str, instruction: str, stages: int = 3) -> Draft:
-    """The three innermost loops, over rows, columns and terms of a sum of products, by tensor instructions of a warp.
+def tensorize(draft: Draft, *loops_and_instruction: str, stages: int = 3) -> Draft:
+    """The innermost loops, which are named first, by tensor instructions of a warp, or by one of yours for CPUs.
 
-    They are tiles of constant size, multiples of the instruction's, and loops over tiles are around: on threadIdx.y and
-    threadIdx.z, of which each runs a warp, and serial ones over chunks of terms. Factors are copied to shared memory
-    `stages` - 1 chunks ahead. Sums are rounded as the hardware does it. InputError if the statement is no such sum, or
-    has other types than the instruction.
+    Those of a warp make sums of products. The loops are over rows, columns and terms, tiles of constant size, multiples
+    of the instruction's, and loops over tiles are around: on threadIdx.y and threadIdx.z, of which each runs a warp,
+    and serial ones over chunks of terms. Factors are copied to shared memory `stages` - 1 chunks ahead. Sums are
+    rounded as the hardware does it. One of yours runs tiles of its own extents, where they are full. InputError if the
+    statement is not what the instruction does, or has other types.
 
         for i in 64, j in 64, k in 32:                  4 x 8 x 2 instructions of 16 x 8 x 16
             C[i, j] += f32(A[i, k]) * f32(B[k, j])  ->
                                                         tensorize("i", "j", "k", "mma.m16n8k16.f16")
     """
-    of = by_name("instruction", instruction, INSTRUCTIONS)
+    if len(loops_and_instruction) < 2:
+        hint = 'as in tensorize("i", "j", "k", "mma.m16n8k16.f16")'
+        raise InputError("tensorize is given loops, and then an instruction", hint=hint)
+    *names, instruction = loops_and_instruction
     if not (isinstance(stages, int) and 2 <= stages <= MOST_STAGES):
         raise InputError(f"tensorize needs 2 to {MOST_STAGES} stages, not {stages!r}")
-    found = adjacent(draft.nested, (rows, columns, terms))
-    names = {name: loop(draft.nested, name).name for name in (rows, columns, terms)}
+    known: dict[str, Instruction | OwnInstruction] = {**WARPS, **INSTRUCTIONS}
+    found = by_name("instruction", instruction, known)
+    if isinstance(found, OwnInstruction):
+        return _by_own(draft, names, found)
+    if len(names) != len(_ROLES):
+        hint = "its loops are over rows, columns and terms"
+        raise InputError(f"{instruction} runs {len(_ROLES)} loops, not {len(names)}", hint=hint)
+    return _by_warps(draft, names, found, stages)
+
+
+_ROLES = "rows", "columns", "terms"
+
+
+def _by_own(draft: Draft, given: list[str], own: OwnInstruction) -> Draft:
+    """The loops, in the order of those of the instruction, which runs each full tile."""
+    if len(given) != len(own.loops):
+        loops_of = ", ".join(f"{name} in 0..{extent}" for name, extent in own.loops.items())
+        hint = f"they are {loops_of}"
+        raise InputError(f"{own.name} has {len(own.loops)} loops, and {len(given)} are named", hint=hint)
+    adjacent(draft.nested, given)
+    places = [loop(draft.nested, name) for name in given]
+    require_fit(own, places, draft.scop)
+    names = [place.name for place in places]
+    what = f"tensorize({', '.join(names)}, {own.name})"
+    draft = reorder(draft, *names)
+    place = loop(draft.nested, names[0])
+    mark = Intrinsic(own.name, own.version)
+    return checked(draft, changed_at(draft.nested, place.path, lambda _: marked_as(place.band, mark)), what)
+
+
+def _by_warps(draft: Draft, given: list[str], of: Instruction, stages: int) -> Draft:
+    found = adjacent(draft.nested, given)
+    names = {name: loop(draft.nested, name).name for name in given}
+    rows, columns, terms = names.values()
     if not isinstance(found[-1].band.child, Leaf):
         raise InputError(f"there are loops or statements inside of {', '.join(names.values())}", hint="distribute them")
     one = _sum(draft, found[-1], of)
@@ -58,8 +101,8 @@ def tensorize(draft: Draft, rows: str, columns: str, terms: str, instruction: st
         _require_tile(draft, name, size)
     _require_warps(draft, found[0])
     _require_unified(draft, one, of, [_iterator(draft, one, name) for name in names.values()])
-    draft = reorder(draft, names[terms], names[rows], names[columns])
-    place = loop(draft.nested, names[terms])
+    draft = reorder(draft, terms, rows, columns)
+    place = loop(draft.nested, terms)
     mark = Tensor(of.name, stages)
     tree = changed_at(draft.nested, place.path, lambda _: marked_as(place.band, mark))
     return checked(draft, tree, f"tensorize({', '.join(names.values())}, {of.name})")
