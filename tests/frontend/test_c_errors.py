@@ -292,9 +292,29 @@ for (i = 0; i < n; i++) { p = p + 1; *p = 0; }
                           ^ the pointer 'p' changes in the region
 hint: subscript a pointer that stays where it is
 
-double *r = p; r[0] = 1;
-^ the pointer 'r' is declared in the region
+double *r; r = p;
+^ the pointer 'r' is declared without a value
+hint: declare it where it gets its value
+
+double *r = p; r++;
+^ the pointer 'r' changes in the region
+hint: subscript a pointer that stays where it is
+
+for (i = 0; i < n; i++) { double *r = p + k[i]; r[0] = 1; }
+                                          ^ a pointer of the region starts where 'k[i]' tells
 hint: subscript the array that it points to
+
+float *r = A; r[0] = 1;
+^ 'r' points to 'A' as to another type
+hint: subscript the array that it points to
+
+double (*r)[3] = B; r[0][0] = 1;
+^ 'r' points to 'B' as to another type
+hint: subscript the array that it points to
+
+double *r = (double *)k; r[0] = 1;
+            ^ '(double *)k' is no element of an array
+hint: write a declared array or pointer and its subscripts
 
 A[0] = p - q;
        ^ the whole of 'p' is used

@@ -52,6 +52,13 @@ FUNCTIONS = {
         for (int i = 1; i < n; i++) A[i * n] += A[i * n - 1] * A[(n - 1) * n + i];""",
     "pointers(int n, int *restrict p, int (*restrict q)[5])": """
         for (int i = 0; i < n; i++) { *(p + i) += (*(q + i))[1]; *(*(q + i) + 2) = i; q[i][3] = 3[q[i]] + *p; }""",
+    "rows(int n, int m, double *restrict A, double B[n][m])": """
+        for (int i = 0; i < n; i++) {
+            double *row = A + i * m, *last = B[n - 1 - i], *all = A;
+            const double *second = &row[1];
+            for (int j = 0; j < m; j++) row[j] += last[j] + *(row + j) * i + all[i * m + j];
+            for (int j = 1; j < m; j++) row[j] -= second[j - 1] / 3;
+        }""",
     "outside(int n, int *restrict p)": """
         for (int i = 3; i < n; i += 4) p[2 * i + 1] = p[i - 3];""",
     "chained(int n, double *restrict A, int *restrict k, float *restrict x)": """

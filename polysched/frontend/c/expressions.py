@@ -18,12 +18,11 @@ from polysched.frontend.c.file.clang import (
     children,
     constant,
     is_integer,
-    key,
     operands,
     operator,
     unary_operator,
-    variable,
 )
+from polysched.frontend.c.file.names import key, variable
 from polysched.frontend.c.numbers import CASTS
 from polysched.frontend.c.types import arithmetic, chosen, converted, holds
 from polysched.frontend.c.variables import is_array
@@ -47,6 +46,8 @@ class Expressions(Elements):
             case CursorKind.UNEXPOSED_EXPR | CursorKind.CSTYLE_CAST_EXPR if len(operands(node)) == 1:
                 return converted(self.value(operands(node)[0]), self.dtype(node))
             case CursorKind.DECL_REF_EXPR:
+                return self.name(node)
+            case CursorKind.MEMBER_REF_EXPR if variable(node) is not None:
                 return self.name(node)
             case CursorKind.ARRAY_SUBSCRIPT_EXPR:
                 return self.load(node)
@@ -78,7 +79,7 @@ class Expressions(Elements):
         dtype = self.dtype(node)
         if (bound := self.bound(decl, node)) is not None:
             return converted(bound, dtype)
-        name = self.variables.name(decl)
+        name = self.name_of(decl)
         if key(decl) in self.variables.written | self.variables.declared:
             return Load(self.scalar(decl, dtype).name, (), dtype)
         return Var(name, dtype)

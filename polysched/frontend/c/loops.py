@@ -8,6 +8,7 @@ C tests the condition again for each iteration: nothing in the body may change i
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from functools import reduce
 
 from clang.cindex import CursorKind
@@ -19,15 +20,15 @@ from polysched.frontend.c.file.clang import (
     children,
     constant,
     initialiser,
-    key,
     operator,
     stripped,
     unary_operator,
-    variable,
     walk,
 )
+from polysched.frontend.c.file.names import Member, key, variable
 from polysched.frontend.c.types import dtype_of, holds, within
 from polysched.frontend.c.variables import set_by
+from polysched.ir.build import conjunction
 from polysched.ir.dtypes import DType
 from polysched.ir.nodes import MIRRORED, Binary, Const, Expr
 from polysched.model.affine import NotAffine
@@ -47,11 +48,16 @@ def head_of(read: Expressions, loop: Node) -> tuple[Node, Expr, Expr, int, Node]
     start, condition, change, body = children(loop)
     decl, first = _start(read, start)
     dtype = dtype_of(decl.type)
+    if isinstance(decl, Member):
+        raise error(start, f"the loop variable '{decl.spelling}' is a member of a structure", "use an int")
     if dtype is None or not dtype.is_integer or decl.type.get_canonical().is_volatile_qualified():
         raise error(start, f"the loop variable '{decl.spelling}' has the type '{decl.type.spelling}'", "use an int")
     step = _step(read, change, decl)
     lo = read.index(first)
-    ends = [_end(read, test, decl, dtype, step, lo) for test in _conjuncts(condition)]
+    ends = list[Expr]()
+    for test in _conjuncts(condition):  # of which C asks the next one only where this one holds
+        with read.given(_all_before(lo, ends, step)) if ends else nullcontext():
+            ends.append(_end(read, test, decl, dtype, step, lo))
     hi = reduce(lambda one, other: Binary("min" if step > 0 else "max", one, other), ends)
     return decl, lo, hi, step, body
 
@@ -136,6 +142,10 @@ def _end(read: Expressions, test: Node, decl: Node, dtype: DType, step: int, lo:
     for condition in needed:
         _require(read, test, condition, decl)
     return hi
+
+
+def _all_before(lo: Expr, ends: list[Expr], step: int) -> Expr:
+    return conjunction(Binary("<" if step > 0 else ">", lo, end) for end in ends)
 
 
 def _plus(bound: Expr, amount: int) -> Expr:

@@ -19,21 +19,19 @@ from clang.cindex import CursorKind
 
 from polysched.frontend.arithmetic import fits
 from polysched.frontend.c.file.clang import (
-    Key,
     Node,
     bare,
     children,
     constant,
     is_integer,
-    key,
     operands,
     operator,
     unary_operator,
-    variable,
-    walk,
 )
+from polysched.frontend.c.file.names import Decl, Key, Member, key, parts, variable
 from polysched.frontend.c.file.source import Source
 from polysched.frontend.c.proofs import Proofs
+from polysched.frontend.c.structures import Structures
 from polysched.frontend.c.types import chosen, converted, dtype_of, holds, within
 from polysched.frontend.c.variables import Variables
 from polysched.ir.build import combined
@@ -42,6 +40,7 @@ from polysched.ir.nodes import COMPARISONS, Const, Expr, Select, Unary, Var
 from polysched.model.affine import NotAffine
 from polysched.model.known import Unproven, Where
 
+_NAMES = (CursorKind.DECL_REF_EXPR, CursorKind.MEMBER_REF_EXPR)
 CASTS = (CursorKind.UNEXPOSED_EXPR, CursorKind.CSTYLE_CAST_EXPR)
 _RING = ("+", "-", "*")  # on unsigned numbers, what wraps on the way does no harm if the result fits
 
@@ -55,6 +54,7 @@ class Numbers(ABC):
     proofs: Proofs
     pure: frozenset[str] = frozenset()  # functions that the user declares pure
     where: Where = field(default_factory=Where)
+    structures: Structures = field(default_factory=Structures)
     arguments: dict[Key, Expr] = field(default_factory=dict)  # of the functions that are being inlined
 
     @abstractmethod
@@ -72,7 +72,13 @@ class Numbers(ABC):
             raise self.source.error(node, message, "a nest computes with integers, float and double")
         return dtype
 
-    def bound(self, decl: Node, node: Node) -> Expr | None:
+    def name_of(self, decl: Decl) -> str:
+        """Its name in the nest; InputError for a member that is nowhere, for all that is known."""
+        if isinstance(decl, Member):
+            self.structures.come_to(decl, self.where)
+        return self.variables.name(decl)
+
+    def bound(self, decl: Decl, node: Node) -> Expr | None:
         """A loop variable, or an integer that is set once, as i64; None for other variables."""
         if key(decl) in self.variables.bindings:
             return self.variables.bindings[key(decl)]
@@ -110,12 +116,12 @@ class Numbers(ABC):
         """Does the number depend on anything but loop variables and integers that stay as they are?"""
         variables = self.variables
         changing = variables.written | (variables.declared - variables.loops) | self.arguments.keys()
-        for part in walk(node):
+        for part in parts(node):
             if part.kind in (CursorKind.ARRAY_SUBSCRIPT_EXPR, CursorKind.CALL_EXPR) or unary_operator(part) == "*":
                 return constant(node) is None
             if part.kind.is_expression() and not is_integer(part):
                 return constant(node) is None
-            decl = variable(part) if part.kind == CursorKind.DECL_REF_EXPR else None
+            decl = variable(part) if part.kind in _NAMES else None
             if decl is not None and key(decl) not in variables.bindings and key(decl) in changing:
                 return True
         return False
@@ -155,12 +161,12 @@ class Numbers(ABC):
             return Const(int(number)) if fits(int(number), i64) else None
         below = operands(node)
         match node.kind:
-            case CursorKind.DECL_REF_EXPR:
+            case kind if kind in _NAMES:
                 decl = variable(node)
                 assert decl is not None, "has_data refuses the rest"
                 if (bound := self.bound(decl, node)) is not None:
                     return bound
-                name = self.variables.name(decl)
+                name = self.name_of(decl)
                 self.variables.sizes.add(name)
                 return Var(name)
             case kind if kind in CASTS and len(below) == 1 and self.dtype(node) != boolean:

@@ -19,12 +19,12 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 
-from clang.cindex import StorageClass, TLSKind
+from clang.cindex import StorageClass, TLSKind, TypeKind
 
 from polysched.errors import InputError
-from polysched.frontend.c.elements import is_restrict
+from polysched.frontend.c.declarations import is_restrict
 from polysched.frontend.c.expressions import Expressions
-from polysched.frontend.c.file.clang import Key, Node, key, mentions
+from polysched.frontend.c.file.clang import Node
 from polysched.frontend.c.file.macros import Macros
 from polysched.frontend.c.file.marked import (
     Marked,
@@ -36,13 +36,15 @@ from polysched.frontend.c.file.marked import (
     require_read,
     require_visible,
 )
+from polysched.frontend.c.file.names import Key, Member, key, mentions, root
 from polysched.frontend.c.file.preprocessed import preprocessed
 from polysched.frontend.c.file.source import Source, parse
 from polysched.frontend.c.proofs import Proofs
 from polysched.frontend.c.region import Region
 from polysched.frontend.c.shapes import shaped
 from polysched.frontend.c.statements import Statements
-from polysched.frontend.c.types import greatest
+from polysched.frontend.c.structures import guarded, pointers
+from polysched.frontend.c.types import dtype_of, greatest
 from polysched.frontend.c.variables import Variables, find_variables, is_array, is_pointer, read_after
 from polysched.frontend.temporaries import declare, reads_earlier_value
 from polysched.ir.dtypes import DType, i64
@@ -138,12 +140,15 @@ def _region(macros: Macros, marked: Marked, name: str, pure: frozenset[str]) -> 
     body = _with_sizes(body, variables.sizes)
     private = {array.name for array in temporaries}
     shared = tuple(a for a in arrays.values() if a.space == "global" and a.name not in private)
+    reached = read.structures.conditions(source, proofs)
+    for size in variables.sizes & variables.decls.keys():
+        variables.expressions[size] = guarded(variables.decls[size], variables.expressions[size], reached)
     function = _function(source, marked, name, body, shared, variables)
     verify(function, "source")
     sized = (_range_of(size, variables) for size in function.sizes)
     every = arrays | read.arrays
     _require_addresses(source, shared, variables)
-    expansions, conditions = preprocessed(macros, marked, variables.decls.values())
+    expansions, conditions = preprocessed(macros, marked, map(root, variables.decls.values()))
     return Region(
         function=function,
         path=source.path,
@@ -153,7 +158,8 @@ def _region(macros: Macros, marked: Marked, name: str, pure: frozenset[str]) -> 
         expressions={parameter: _expression(parameter, every, variables) for parameter in function.params},
         unaliased=_unaliased(shared, variables, marked),
         named=_named(shared, variables),
-        assumptions=(*chain.from_iterable(sized), *proofs.assumptions),
+        fixed=tuple(_fixed(function, shared, variables)),
+        assumptions=(*dict.fromkeys(reached.values()), *chain.from_iterable(sized), *proofs.assumptions),
         macros=expansions,
         conditions=conditions,
         taken=source.names,
@@ -182,7 +188,7 @@ def _require_loops_dead(source: Source, marked: Marked, variables: Variables) ->
         if name not in variables.loops - variables.declared:
             continue
         hint = f"declare '{decl.spelling}' in the for, as in for (int {decl.spelling} = 0; ...)"
-        if name in variables.exposed:
+        if variables.is_exposed(decl):
             raise source.error(node, f"other functions may read the loop variable '{decl.spelling}'", hint)
         if (read := read_after(marked.path, marked.statements, name)) is not None:
             message = f"the loop variable '{decl.spelling}' is read after the region, which does not set it"
@@ -203,7 +209,7 @@ def _temporaries(
                 raise variables.source.error(decl, message, f"give it a value, as in {decl.spelling} = 0")
             found.append(replace(array, space="private"))
         elif not (
-            key(decl) in variables.exposed
+            variables.is_exposed(decl)
             or reads_earlier_value(body, array.name)
             or read_after(marked.path, marked.statements, key(decl))
         ):
@@ -265,7 +271,7 @@ def _require_addresses(source: Source, arrays: Iterable[Array], variables: Varia
     """A scalar that the region sets is reached by its address."""
     for array in arrays:
         decl = variables.decls[array.name]
-        if not array.shape and decl.storage_class == StorageClass.REGISTER:
+        if not array.shape and root(decl).storage_class == StorageClass.REGISTER:
             message = f"'{decl.spelling}' is in a register, and has no address"
             raise source.error(decl, message, f"declare it without register: {decl.type.spelling} {decl.spelling}")
 
@@ -279,8 +285,27 @@ def _unaliased(arrays: Iterable[Array], variables: Variables, marked: Marked) ->
         name
         for name, decl in decls.items()
         if (is_restrict(decl) and not is_named_outside(marked, key(decl)))
-        or (not is_pointer(decl) and (not roaming or (not is_array(decl) and key(decl) not in variables.exposed)))
+        or (not is_pointer(decl) and (not roaming or (not is_array(decl) and not variables.is_exposed(decl))))
     )
+
+
+def _fixed(fn: Function, arrays: tuple[Array, ...], variables: Variables) -> Iterator[tuple[str, str]]:
+    """Members that are read before all loops, pointers to them among these, and arrays that might store there."""
+    stored = {node.array for node in walk_ir(fn.body) if isinstance(node, Store)}
+    writers = [array for array in arrays if array.name in stored]
+    needed: dict[str, DType | None] = {}
+    for name in fn.params:
+        decl = variables.decls.get(name)
+        if not isinstance(decl, Member):
+            continue
+        is_read = name in fn.sizes or decl.type.get_canonical().kind == TypeKind.POINTER
+        for place in (*([decl] if is_read else []), *pointers(decl)):
+            if variables.is_exposed(place):
+                needed[place.spelling] = dtype_of(place.type)
+    for text, dtype in needed.items():
+        for writer in writers:
+            if writer.dtype.bits == 8 or (dtype is not None and _may_alias(writer.dtype, dtype)):
+                yield text, writer.name
 
 
 def _named(arrays: Iterable[Array], variables: Variables) -> frozenset[str]:
@@ -302,8 +327,12 @@ def _exposed_in_memory(
     for name in sorted(used & set(variables.decls)):
         decl, dtype = variables.decls[name], variables.types[name]
         writer = next((pointer for pointer in pointers if _may_alias(pointer.dtype, dtype)), None)
-        if writer is None or key(decl) not in variables.exposed or decl.type.is_const_qualified():
+        if isinstance(decl, Member) and name not in variables.sizes:
+            writer = next((a for a in arrays.values() if a.name in stored and _may_alias(a.dtype, dtype)), None)
+        if writer is None or not variables.is_exposed(decl) or decl.type.is_const_qualified():
             continue
+        if isinstance(decl, Member) and name in variables.sizes:
+            continue  # which is tested, as `fixed` says
         if name in variables.sizes:
             message = f"'{name}' may change in the region: '{writer.name}' may point to it"
             raise variables.source.error(decl, message, f"copy '{name}' to a local variable before the region")

@@ -43,6 +43,7 @@ class Region:
     expressions: dict[str, str]  # parameter -> C: the value of a size or scalar, a pointer to an array's first element
     unaliased: frozenset[str]  # arrays that overlap no other of the nest, as the C text shows
     named: frozenset[str] = frozenset()  # arrays and scalars that are declared as such, rather than reached by pointers
+    fixed: tuple[tuple[str, str], ...] = ()  # places in memory, and arrays whose stores must not change what is there
     assumptions: tuple[str, ...]  # C conditions, in names visible at the region
     macros: tuple[Expansion, ...] = ()  # what they stood for, and
     conditions: tuple[Held, ...] = ()  # what held, where the text was read

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial, reduce
 
-from polysched.frontend.c.elements import UNKNOWN, is_restrict
+from polysched.frontend.c.declarations import is_restrict
+from polysched.frontend.c.elements import UNKNOWN
 from polysched.frontend.c.expressions import Expressions
 from polysched.frontend.c.proofs import Proofs
 from polysched.frontend.c.variables import is_pointer

@@ -24,12 +24,11 @@ from polysched.frontend.c.file.clang import (
     children,
     initialiser,
     is_integer,
-    key,
     operator,
     stripped,
     unary_operator,
-    variable,
 )
+from polysched.frontend.c.file.names import key, variable
 from polysched.frontend.c.loops import head_of
 from polysched.frontend.c.types import arithmetic, converted, dtype_of, promoted
 from polysched.frontend.c.variables import is_array, is_pointer
@@ -128,7 +127,7 @@ class Statements:
         if decl.storage_class in (StorageClass.STATIC, StorageClass.EXTERN):
             raise error(decl, f"'{name}' outlives the region", "declare it before the region")
         if is_array(decl):
-            return (self.local_array(decl),)
+            return self.local_pointer(decl) if is_pointer(decl) else (self.local_array(decl),)
         if decl.type.get_canonical().is_volatile_qualified() or dtype_of(decl.type) is None:
             raise error(decl, f"'{name}' has the type '{decl.type.spelling}'", "a nest has integers, float and double")
         if (value := initialiser(decl)) is None:
@@ -140,11 +139,19 @@ class Statements:
         array = self.read.scalar(decl, self.read.dtype(value))
         return (Store(array.name, (), self.read.value(value), self.source.loc(decl)),)
 
+    def local_pointer(self, decl: Node) -> tuple[Stmt, ...]:
+        """Nothing is done: the pointer is another name for what it points to."""
+        if (value := initialiser(decl)) is None:
+            hint = "declare it where it gets its value"
+            raise self.source.error(decl, f"the pointer '{decl.spelling}' is declared without a value", hint)
+        if key(decl) in self.variables.written:
+            hint = "subscript a pointer that stays where it is"
+            raise self.source.error(decl, f"the pointer '{decl.spelling}' changes in the region", hint)
+        self.read.point(decl, value)
+        return ()
+
     def local_array(self, decl: Node) -> Stmt:
         array = self.read.array(decl, decl)
-        if is_pointer(decl):
-            message = f"the pointer '{decl.spelling}' is declared in the region"
-            raise self.source.error(decl, message, "subscript the array that it points to")
         if any(part.kind == CursorKind.INIT_LIST_EXPR for part in children(decl)):
             raise self.source.error(decl, f"'{decl.spelling}' has an initializer", "assign its elements in loops")
         names = {node.name for extent in array.shape for node in walk_ir(extent) if isinstance(node, Var)}

@@ -18,19 +18,8 @@ from dataclasses import dataclass, field
 
 from clang.cindex import CursorKind, LinkageKind, StorageClass, TypeKind
 
-from polysched.frontend.c.file.clang import (
-    Key,
-    Node,
-    bare,
-    children,
-    key,
-    mentions,
-    operator,
-    stripped,
-    unary_operator,
-    variable,
-    walk,
-)
+from polysched.frontend.c.file.clang import Node, bare, children, operator, stripped, unary_operator, walk
+from polysched.frontend.c.file.names import Decl, Key, Member, key, mentions, variable
 from polysched.frontend.c.file.source import Source
 from polysched.frontend.c.types import dtype_of
 from polysched.ir.dtypes import DType
@@ -52,16 +41,16 @@ class Variables:
     assigned: frozenset[Key]  # anywhere in the function
     names: dict[Key, str] = field(default_factory=dict)
     loop_names: set[str] = field(default_factory=set)
-    decls: dict[str, Node] = field(default_factory=dict)  # by name in the nest
+    decls: dict[str, Decl] = field(default_factory=dict)  # by name in the nest
     types: dict[str, DType] = field(default_factory=dict)  # of scalars, by name in the nest
     expressions: dict[str, str] = field(default_factory=dict)  # C's spelling, by name in the nest
     sizes: set[str] = field(default_factory=set)
     bindings: dict[Key, Expr] = field(default_factory=dict)  # integers of the region that are set once, as i64
 
-    def name(self, decl: Node) -> str:
+    def name(self, decl: Decl) -> str:
         """The variable's name in the nest: its own, unless another one has it or isl keeps it for itself."""
         if key(decl) not in self.names:
-            name = self.fresh(decl.spelling)
+            name = self.fresh(decl.spelling.replace("->", "."))
             self.names[key(decl)] = name
             self.decls[name] = decl
             self.expressions[name] = decl.spelling
@@ -88,6 +77,10 @@ class Variables:
             count += 1
             name = f"{wish}_{count}"
         return name
+
+    def is_exposed(self, decl: Decl) -> bool:
+        """May others read it, or write it by a pointer?"""
+        return isinstance(decl, Member) or key(decl) in self.exposed
 
     def order(self, name: str) -> tuple[int, str]:
         """Where it is declared, for a list in the user's order."""
@@ -127,7 +120,7 @@ def _scan(statements: Iterable[Node]) -> tuple[frozenset[Key], frozenset[Key], f
     return frozenset(loops), frozenset(written), frozenset(declared)
 
 
-def set_by(node: Node) -> Node | None:
+def set_by(node: Node) -> Decl | None:
     """The variable that an assignment, ++ or -- sets; None if it is no such expression, or sets an element."""
     op, unary = operator(node), unary_operator(node)
     sets = op == "=" or (op.endswith("=") and op not in ("==", "!=", "<=", ">=")) or unary[-2:] in ("++", "--")
@@ -139,13 +132,15 @@ def _outlives(decl: Node) -> bool:
     return decl.linkage != LinkageKind.NO_LINKAGE or decl.storage_class in (StorageClass.STATIC, StorageClass.EXTERN)
 
 
-def is_pointer(decl: Node) -> bool:
-    """Is it declared as a pointer, or an array parameter?"""
+def is_pointer(decl: Decl) -> bool:
+    """Is it declared as a pointer, or an array parameter? So others may point to its elements, as to all members."""
+    if isinstance(decl, Member):
+        return True
     kind = decl.type.get_canonical().kind
     return kind == TypeKind.POINTER or (decl.kind == CursorKind.PARM_DECL and kind in _POINTERS)
 
 
-def is_array(decl: Node) -> bool:
+def is_array(decl: Decl) -> bool:
     return decl.type.get_canonical().kind in _POINTERS
 
 
