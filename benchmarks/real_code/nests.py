@@ -41,7 +41,7 @@ class Found:
 
 
 def find(path: str, root: str, given: tuple[str, ...] = ()) -> Found:
-    """The outermost loops, where `given` are folders of headers from elsewhere; without those that the preprocessor leaves out."""
+    """The outermost loops, also with headers in `given`; without those that the preprocessor leaves out."""
     data = _DIRECTIVE.sub(lambda found: re.sub(rb"[^\n]", b" ", found[0]), Path(path).read_bytes())
     include, wrong = list(given), ""
     while True:

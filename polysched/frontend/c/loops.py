@@ -53,7 +53,7 @@ def head_of(read: Expressions, loop: Node) -> tuple[Node, Expr, Expr, int, Node]
     if dtype is None or not dtype.is_integer or decl.type.get_canonical().is_volatile_qualified():
         raise error(start, f"the loop variable '{decl.spelling}' has the type '{decl.type.spelling}'", "use an int")
     step = _step(read, change, decl)
-    lo = read.index(first)
+    lo = read.bound_of_loop(first)
     ends = list[Expr]()
     for test in _conjuncts(condition):  # of which C asks the next one only where this one holds
         with read.given(_all_before(lo, ends, step)) if ends else nullcontext():
@@ -123,7 +123,7 @@ def _end(read: Expressions, test: Node, decl: Node, dtype: DType, step: int, lo:
     if any(_is(node, decl) for node in walk(right)):
         hint = "compare the variable with what stays the same"
         raise error(test, f"the bound '{read.source.text(right)}' changes with the loop variable", hint)
-    bound = read.index(right)
+    bound = read.bound_of_loop(right)
     if op == "!=" and abs(step) != 1:
         raise error(test, "a loop with != may step over its bound", "write < or >")
     if op != "!=" and (op in ("<", "<=")) != (step > 0):

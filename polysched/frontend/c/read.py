@@ -39,7 +39,7 @@ from polysched.frontend.c.file.marked import (
 from polysched.frontend.c.file.names import Key, Member, key, mentions, root
 from polysched.frontend.c.file.preprocessed import preprocessed
 from polysched.frontend.c.file.source import Source, parse
-from polysched.frontend.c.proofs import Proofs
+from polysched.frontend.c.proofs import Proofs, product_text
 from polysched.frontend.c.region import Region
 from polysched.frontend.c.shapes import shaped
 from polysched.frontend.c.statements import Statements
@@ -143,9 +143,12 @@ def _region(macros: Macros, marked: Marked, name: str, pure: frozenset[str]) -> 
     reached = read.structures.conditions(source, proofs)
     for size in variables.sizes & variables.decls.keys():
         variables.expressions[size] = guarded(variables.decls[size], variables.expressions[size], reached)
+    for product, factors in variables.factors.items():
+        variables.expressions[product] = product_text(*factors, variables.expressions)
     function = _function(source, marked, name, body, shared, variables)
     verify(function, "source")
-    sized = (_range_of(size, variables) for size in function.sizes)
+    multiplied = (part.name for part in walk_ir(tuple(variables.factors.values())) if isinstance(part, Var))
+    sized = (_range_of(size, variables) for size in dict.fromkeys((*function.sizes, *multiplied)))
     every = arrays | read.arrays
     _require_addresses(source, shared, variables)
     expansions, conditions = preprocessed(macros, marked, map(root, variables.decls.values()))
@@ -294,11 +297,10 @@ def _fixed(fn: Function, arrays: tuple[Array, ...], variables: Variables) -> Ite
     stored = {node.array for node in walk_ir(fn.body) if isinstance(node, Store)}
     writers = [array for array in arrays if array.name in stored]
     needed: dict[str, DType | None] = {}
-    for name in fn.params:
-        decl = variables.decls.get(name)
-        if not isinstance(decl, Member):
+    for name, decl in variables.decls.items():
+        if not isinstance(decl, Member) or not (name in fn.params or name in variables.sizes):
             continue
-        is_read = name in fn.sizes or decl.type.get_canonical().kind == TypeKind.POINTER
+        is_read = name in variables.sizes or decl.type.get_canonical().kind == TypeKind.POINTER
         for place in (*([decl] if is_read else []), *pointers(decl)):
             if variables.is_exposed(place):
                 needed[place.spelling] = dtype_of(place.type)

@@ -23,7 +23,7 @@ from polysched.frontend.c.file.names import Decl, Key, Member, key, mentions, va
 from polysched.frontend.c.file.source import Source
 from polysched.frontend.c.types import dtype_of
 from polysched.ir.dtypes import DType
-from polysched.ir.nodes import Expr
+from polysched.ir.nodes import Expr, Var
 from polysched.model.affine import is_name
 
 _POINTERS = (TypeKind.POINTER, TypeKind.CONSTANTARRAY, TypeKind.VARIABLEARRAY, TypeKind.INCOMPLETEARRAY)
@@ -44,6 +44,8 @@ class Variables:
     decls: dict[str, Decl] = field(default_factory=dict)  # by name in the nest
     types: dict[str, DType] = field(default_factory=dict)  # of scalars, by name in the nest
     expressions: dict[str, str] = field(default_factory=dict)  # C's spelling, by name in the nest
+    products: dict[tuple[str, ...], Var] = field(default_factory=dict)  # of parameters -> a parameter of its own
+    factors: dict[str, tuple[Expr, Expr]] = field(default_factory=dict)  # of such a parameter
     sizes: set[str] = field(default_factory=set)
     bindings: dict[Key, Expr] = field(default_factory=dict)  # integers of the region that are set once, as i64
 
