@@ -165,10 +165,6 @@ double late = 1; A[0] = late;
            ^ 'late' is declared in the region, and used after it
 hint: declare it before the region
 
-for (i = 0; i < n * n; i++) A[i] = 0;
-^ a bound of this loop is not affine: n * n
-hint: use sums of loop variables and parameters, and products with numbers
-
 for (i = 0; i < n; i++) for (j = 0; j < i * i; j++) B[i][j] = 0;
                         ^ a bound of this loop is not affine: i * i
 hint: use sums of loop variables and parameters, and products with numbers
@@ -202,17 +198,33 @@ for (; i < n; i++) A[i] = 0;
 ^ a loop needs a start, a condition and a step
 hint: write for (i = lo; i < hi; i++)
 
-for (i = 0, j = 0; i < n; i++) A[i] = 0;
-     ^ a loop starts with one assignment to its variable
+for (i++; i < n; i++) A[i] = 0;
+     ^ a loop starts with an assignment to its variable
 hint: write for (i = lo; i < hi; i++)
 
-for (int v = 0, w = 1; v < n; v++) A[v] = 0;
-     ^ a loop starts with one variable and its value
-hint: write for (i = lo; i < hi; i++)
+for (i = 0, j = i; i < n; i++) A[i] = j;
+                ^ the loop variable 'i' is used outside of its loop
+hint: assign it to another variable inside of the loop
 
-for (i = 0; i < n; i++, j++) A[i] = 0;
-                   ^ a loop ends an iteration with a step of its variable 'i'
-hint: write for (i = lo; i < hi; i++)
+for (i = 0, j = 0; i < n; i++, j += i) A[i] = j;
+                               ^ the head of the loop uses 'i' for another variable
+hint: do it in a statement of its own, before the loop or at the end of its body
+
+for (j = 2, i = j; i < n; i++) { A[i] = j; j = 3; }
+     ^ the head of the loop sets what 'i' starts from
+hint: do it in a statement of its own, before the loop or at the end of its body
+
+for (t = i = 0; i < n; i++) t += A[i];
+     ^ 't' gets the value of a variable of another type
+hint: do it in a statement of its own, before the loop or at the end of its body
+
+for (i = 0, effect(); i < n; i++) A[i] = 0;
+            ^ the call of 'effect' may write memory
+hint: declare it pure with --pure effect
+
+for (i = 0; i < n; i++, i++) A[i] = 0;
+                   ^ the head of the loop uses 'i' for another variable
+hint: do it in a statement of its own, before the loop or at the end of its body
 
 for (i = 0; i < n; i *= 2) A[i] = 0;
                    ^ 'i *= 2' is no constant step

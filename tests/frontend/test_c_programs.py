@@ -82,6 +82,15 @@ FUNCTIONS = {
         for (i = n - 2; 0 <= i; i = i - 1) A[i] -= A[i + 1];
         for (i = 0; i != n; ++i) A[i] ^= 5;
         for (int k = n - 1; k != -1; --k) A[k] += k;""",
+    "heads(int n, int *restrict A, double *restrict x)": """
+        int i, j, k, v, w;
+        double t;
+        for (i = 0, j = n - 1; i < n; i++, j--) A[i] += 3 * j;
+        for (k = v = 0; v < n; v += 2, k++) A[k] = A[k] * 5 + k;
+        for (v = w = 1; v < n; w = w * 2 % 1000, v++) x[v] += w % 7;
+        for (int a = 0, m = n / 2, c = 7; a < m; a++) { c += A[a] % 3; x[a] *= c; }
+        for (t = 1, i = 0; i < n; ++i, t /= 2) x[i] -= t;
+        for (i = n - 1, j = 0; i >= 0; i -= 1) { if (A[i] > 0) j++; x[i] += j; }""",
     "bounds(int n, int m, int A[n][n])": """
         LOOP(i, MIN(n, m + 1)) for (int j = MAX(i - 2, 0); j < n && j <= i + 3; j++) A[i][j] += i * n + j;""",
     "quotients(int n, int A[n])": """

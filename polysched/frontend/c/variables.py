@@ -19,7 +19,8 @@ from dataclasses import dataclass, field
 from clang.cindex import CursorKind, LinkageKind, StorageClass, TypeKind
 
 from polysched.frontend.c.file.clang import Node, bare, children, operator, stripped, unary_operator, walk
-from polysched.frontend.c.file.names import Decl, Key, Member, key, mentions, variable
+from polysched.frontend.c.file.heads import head_of
+from polysched.frontend.c.file.names import Decl, Key, Member, key, mentions, set_by, variable
 from polysched.frontend.c.file.source import Source
 from polysched.frontend.c.types import dtype_of
 from polysched.ir.dtypes import DType
@@ -108,25 +109,14 @@ def _scan(statements: Iterable[Node]) -> tuple[frozenset[Key], frozenset[Key], f
     heads: set[int] = set()
     for node in (node for statement in statements for node in walk(statement)):
         if node.kind == CursorKind.FOR_STMT:
-            for part in children(node)[:-1]:
-                if (decl := set_by(part)) is not None:
-                    loops.add(key(decl))
-                    heads.add(part.hash)
-                for below in children(part):
-                    if below.kind == CursorKind.VAR_DECL:
-                        loops.add(key(below))
+            if (head := head_of(node)) is not None:
+                loops.add(key(head.decl))
+                heads |= {head.start.node.hash, head.change.hash}
         elif node.kind == CursorKind.VAR_DECL:
             declared.add(key(node))
         elif node.hash not in heads and (decl := set_by(node)) is not None:
             written.add(key(decl))
     return frozenset(loops), frozenset(written), frozenset(declared)
-
-
-def set_by(node: Node) -> Decl | None:
-    """The variable that an assignment, ++ or -- sets; None if it is no such expression, or sets an element."""
-    op, unary = operator(node), unary_operator(node)
-    sets = op == "=" or (op.endswith("=") and op not in ("==", "!=", "<=", ">=")) or unary[-2:] in ("++", "--")
-    return variable(children(node)[0]) if sets else None
 
 
 def _outlives(decl: Node) -> bool:

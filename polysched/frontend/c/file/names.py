@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from clang.cindex import Cursor, CursorKind, SourceLocation, SourceRange, StorageClass, TLSKind, Type, TypeKind
 
-from polysched.frontend.c.file.clang import Node, children, operands, stripped, unary_operator, walk
+from polysched.frontend.c.file.clang import Node, children, operands, operator, stripped, unary_operator, walk
 
 Key = tuple[str, int]
 
@@ -117,6 +117,13 @@ def _is_aligned(structure: Node, field: Node) -> bool:
 def root(decl: Decl) -> Node:
     """The variable, or that which a member is reached from."""
     return decl.variable if isinstance(decl, Member) else decl
+
+
+def set_by(node: Node) -> Decl | None:
+    """The variable that an assignment, ++ or -- sets; None if it is no such expression, or sets an element."""
+    op, unary = operator(node), unary_operator(node)
+    sets = op == "=" or (op.endswith("=") and op not in ("==", "!=", "<=", ">=")) or unary[-2:] in ("++", "--")
+    return variable(children(node)[0]) if sets else None
 
 
 def parts(node: Node) -> Iterator[Node]:
