@@ -22,12 +22,16 @@ struct net { V *v; V own; double out[4][5]; };
 union either { int k; double d; };
 struct mixed { union either u; int bits : 5; struct { int inside; }; };
 struct __attribute__((packed)) tight { char c; double d[4]; };
+struct point { double re, im; int k; struct { float x, y; } in; };
+struct point points[20], others[20], grid[4][5];
+struct cloud { int n; struct point *p; };
 double data[40], more[40];
 unsigned char letters[400], page[512] __attribute__((aligned(512)));
 static V made(int n, double *x)
 {
     V v = {n, n / 2, x, 0.5, {1, 2, 3, 4, 5, 6, 7, 8}, letters};
     for (int i = 0; i < n; i++) x[i] = 1.0 / (i + 3);
+    for (int i = 0; i < 20; i++) points[i] = (struct point){i, 2 * i, 20 - i, {i, 3}};
     return v;
 }
 static void shown(const V *v)
@@ -35,6 +39,8 @@ static void shown(const V *v)
     printf("%d %d %.17g", v->n, v->m, v->sum);
     for (int i = 0; i < 8; i++) printf(" %.17g", v->w[i]);
     printf("\\n");
+    for (int i = 0; i < 20; i++) printf("%.17g %.17g %d\\n", points[i].re, points[i].im, points[i].k);
+    for (int i = 0; i < 20; i++) printf("%.9g %.17g %.17g\\n", points[i].in.y, others[i].re, grid[i / 5][i % 5].im);
     for (int i = 0; i < 40; i++) printf("%.17g %.17g %d\\n", data[i], more[i], letters[i]);
 }
 """
@@ -111,6 +117,23 @@ PROGRAMS = {
         f"{MADE} g = v; f(8); shown(&v);",
     ),
 }
+PROGRAMS |= {
+    "of each element": (
+        "void f(int n, struct point *p)",
+        "for (int i = 1; i < n; i++) { p[i].re += p[i].im * p[i - 1].re; p[i].im -= p[i].k; p[i].in.y /= 7; }",
+        f"{MADE} f(20, points); shown(&v);",
+    ),
+    "of each element of a global": (
+        "void f(int n)",
+        "for (int i = 0; i < n; i++) for (int j = 0; j < 5; j++) grid[i][j].im = points[i].re * j + others[j].im;",
+        f"{MADE} f(4); shown(&v);",
+    ),
+    "of each element of a member": (
+        "void f(struct cloud *c, const double *x)",
+        "for (int i = 0; i < c->n; i++) { (*(c->p + i)).re = x[i]; c->p[i].k++; }",
+        f"{MADE} struct cloud c = {{20, points}}; f(&c, data); shown(&v);",
+    ),
+}
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -171,6 +194,24 @@ ATTACKS = {
         f"{MADE} v.n = -5; f(&v); shown(&v);",
     ),
 }
+ATTACKS |= {
+    "both arrays are one": (
+        "void f(struct point *p, struct point *q, int n)",
+        "for (int i = 1; i < n; i++) p[i].re += q[i - 1].re;",
+        f"{MADE} f(points, points, 20); f(points, others, 20); f(others, points + 1, 19); shown(&v);",
+    ),
+    "a pointer into the structures": (
+        "void f(struct point *p, double *x, int n)",
+        "for (int i = 1; i < n; i++) p[i].re += x[5 * i - 5];",
+        f"{MADE} f(points, &points[0].re, 10); f(points, &points[3].im, 3); shown(&v);",
+    ),
+    "the array is in what is read": (
+        "void f(struct cloud *c, int n)",
+        "for (int i = 0; i < n; i++) c->p[i].k = c->n;",
+        f"{MADE} struct {{ struct cloud c; struct point p[3]; }} s = {{{{3, 0}}}}; s.c.p = s.p; f(&s.c, 3);"
+        ' shown(&v); printf("%d\\n", s.p[2].k);',
+    ),
+}
 
 
 @pytest.mark.parametrize("name", ATTACKS)
@@ -187,7 +228,10 @@ REFUSED = {
     "for (int i = 0; i < n; i++) a[i] = s->bits;": "a member of a structure cannot be in a region",
     "for (int i = 0; i < n; i++) a[i] = t->d[0];": "'t->d[0]' is no element of an array",
     "for (int i = 0; i < n; i++) a[i] = vol->m;": "a member of a structure cannot be in a region",
-    "for (int i = 0; i < n; i++) a[i] = many[i].m;": "a member of a structure cannot be in a region",
+    "for (int i = 0; i < n; i++) a[i] = many[i].x[0];": "'many[i].x[0]' is no element of an array",
+    "for (int i = 0; i < n; i++) a[i] = s[i].u.d;": "'s[i].u.d' is no element of an array",
+    "for (int i = 0; i < n; i++) a[i] = vol[i].m;": "'vol[i].m' is no element of an array",
+    "for (int i = 0; i < n; i++) many[i] = *p;": "V",
     "for (int i = 0; i < n; i++) { p = p + 1; a[i] = p->m; }": "the pointer 'p' changes in the region",
     "for (int i = 0; i < n; i++) { a[i] = reg.sum; reg.sum = 1; }": "'reg.sum' is in a register, and has no address",
 }

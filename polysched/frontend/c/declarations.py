@@ -11,7 +11,7 @@ import re
 from clang.cindex import CursorKind, Type, TypeKind
 
 from polysched.frontend.c.file.clang import Node, children, constant, walk
-from polysched.frontend.c.file.names import Decl, Member, key, mentions
+from polysched.frontend.c.file.names import Decl, Field, Member, key, mentions
 from polysched.frontend.c.types import dtype_of
 from polysched.frontend.c.variables import Variables, is_pointer
 from polysched.ir.dtypes import DType
@@ -28,6 +28,7 @@ Extent = Node | int | None  # an expression, a number, or None if it is not said
 def declared(variables: Variables, decl: Decl) -> tuple[DType, list[Extent]]:
     """The elements and the extents that a declaration says; InputError for an array that a nest cannot have."""
     error = variables.source.error
+    field, decl = (decl, decl.of) if isinstance(decl, Field) else (None, decl)
     kind, layers, is_named = decl.type, list[Type](), False
     while True:
         if kind.kind in _NAMES:
@@ -40,6 +41,8 @@ def declared(variables: Variables, decl: Decl) -> tuple[DType, list[Extent]]:
             kind = kind.get_pointee() if kind.kind == TypeKind.POINTER else kind.element_type
         else:
             break
+    if field is not None:
+        return _of_structures(variables, field, kind, _extents(variables, decl, layers))
     dtype = dtype_of(kind)
     if dtype is None or kind.get_canonical().is_volatile_qualified():
         if kind.get_canonical().kind == TypeKind.POINTER:
@@ -48,6 +51,17 @@ def declared(variables: Variables, decl: Decl) -> tuple[DType, list[Extent]]:
         hint = "a nest has arrays of integers, float and double"
         raise error(decl, f"'{decl.spelling}' has elements of the type '{kind.spelling}'", hint)
     return dtype, _extents(variables, decl, layers)
+
+
+def _of_structures(
+    variables: Variables, field: Field, kind: Type, extents: list[Extent]
+) -> tuple[DType, list[Extent]]:
+    """With a last dimension for the rest of the structure, of which the member has the first place."""
+    dtype, size, least = dtype_of(field.type), kind.get_size(), field.type.get_size()
+    if dtype is None or kind.get_canonical().is_volatile_qualified() or least <= 0 or size % least:
+        message = f"the elements of '{field.of.spelling}' are structures, and their '{field.members}' is no number"
+        raise variables.source.error(field.of, message, "a nest has arrays of integers, float and double")
+    return dtype, [*extents, size // least]
 
 
 def _extents(variables: Variables, decl: Decl, layers: list[Type]) -> list[Extent]:
@@ -92,6 +106,8 @@ def _is_of_loop(variables: Variables, name: Node) -> bool:
 
 
 def is_restrict(decl: Decl) -> bool:
+    if isinstance(decl, Field):
+        return is_restrict(decl.of)
     if isinstance(decl, Member):  # others may be of the same structure
         return False
     # The adjusted type of `double A[restrict n][m]` has lost the qualifier; how it was written has not.

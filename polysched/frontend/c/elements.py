@@ -14,8 +14,8 @@ from clang.cindex import CursorKind
 
 from polysched.errors import InputError
 from polysched.frontend.c.declarations import Extent, declared
-from polysched.frontend.c.file.clang import Node, children, is_integer, operator, stripped, unary_operator
-from polysched.frontend.c.file.names import Decl, Key, key, variable
+from polysched.frontend.c.file.clang import Node, children, is_integer, operands, operator, stripped, unary_operator
+from polysched.frontend.c.file.names import Decl, Field, Key, field_of, key, variable
 from polysched.frontend.c.numbers import Numbers
 from polysched.frontend.c.types import greatest
 from polysched.frontend.c.variables import is_array
@@ -66,10 +66,13 @@ class Elements(Numbers):
 
     def place(self, node: Node) -> Place:
         """An element, or a part of an array with fewer subscripts than it has dimensions."""
-        whole, subscripts = node, list[Node | None]()
+        whole, subscripts, fields = node, list[Node | None](), list[Node]()
         while True:
             node = stripped(node)
-            if node.kind == CursorKind.ARRAY_SUBSCRIPT_EXPR:
+            if is_of_element(node) and not subscripts and (field := field_of(node)) is not None:
+                fields.insert(0, field)
+                (node,) = operands(node)
+            elif node.kind == CursorKind.ARRAY_SUBSCRIPT_EXPR:
                 node, subscript = sorted(children(node), key=is_integer)
                 subscripts.insert(0, subscript)
             elif unary_operator(node) == "*":
@@ -83,10 +86,12 @@ class Elements(Numbers):
         if decl is None or not is_array(decl):
             message = f"'{self.source.text(whole)}' is no element of an array"
             raise self.source.error(whole, message, "write a declared array or pointer and its subscripts")
+        if fields:
+            decl = Field(decl, tuple(fields))
         base = self.pointers[key(decl)] if key(decl) in self.pointers else Place(self.array(decl, node), ())
         for subscript in subscripts:
             base = base.at(base.plus(Const(0)) if subscript is None else self.subscript(base, subscript))
-        return base
+        return base.at(Const(0)) if fields else base
 
     def point(self, decl: Node, value: Node) -> None:
         """Has a pointer of the region stand for the place that it is initialised with, as it does from then on."""
@@ -124,7 +129,7 @@ class Elements(Numbers):
         return place.moved(Unary("-", expr) if op == "-" else expr)
 
     def array(self, decl: Decl, node: Node) -> Array:
-        if key(decl) in self.variables.written:
+        if key(decl.of if isinstance(decl, Field) else decl) in self.variables.written:
             hint = "subscript a pointer that stays where it is"
             raise self.source.error(node, f"the pointer '{decl.spelling}' changes in the region", hint)
         name = self.name_of(decl)
@@ -135,6 +140,9 @@ class Elements(Numbers):
             self.where = before
             space = "private" if key(decl) in self.variables.declared else "global"
             self.arrays[name] = Array(name, dtype, shape, space)
+            if isinstance(decl, Field):
+                first = f"{decl.of.spelling}{'[0]' * (len(shape) - 1)}"
+                self.proofs.assumptions.append(f"sizeof({first}) == {extents[-1]} * sizeof({first}.{decl.members})")
         return self.arrays[name]
 
     def extent(self, extent: Extent) -> Expr:
@@ -183,6 +191,15 @@ class Elements(Numbers):
         """The array of rank 0 that holds a variable which the region writes."""
         name = self.name_of(decl)
         return self.arrays.setdefault(name, Array(name, dtype, ()))
+
+
+def is_of_element(node: Node) -> bool:
+    """Is it a member of a structure that is an element of an array, written A[i].x or (*p).x?"""
+    while node.kind == CursorKind.MEMBER_REF_EXPR and variable(node) is None and len(operands(node)) == 1:
+        node = stripped(operands(node)[0])
+        if node.kind == CursorKind.ARRAY_SUBSCRIPT_EXPR or unary_operator(node) == "*":
+            return True
+    return False
 
 
 def _pointer_and_offset(node: Node) -> tuple[Node, Node | None]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from clang.cindex import CursorKind
 
 from polysched.frontend.c.calls import called
-from polysched.frontend.c.elements import Elements
+from polysched.frontend.c.elements import Elements, is_of_element
 from polysched.frontend.c.file.clang import (
     Node,
     bare,
@@ -50,6 +50,8 @@ class Expressions(Elements):
             case CursorKind.MEMBER_REF_EXPR if variable(node) is not None:
                 return self.name(node)
             case CursorKind.ARRAY_SUBSCRIPT_EXPR:
+                return self.load(node)
+            case CursorKind.MEMBER_REF_EXPR if is_of_element(node):
                 return self.load(node)
             case CursorKind.UNARY_OPERATOR:
                 return self.unary(node)

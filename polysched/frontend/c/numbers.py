@@ -28,10 +28,10 @@ from polysched.frontend.c.file.clang import (
     operator,
     unary_operator,
 )
-from polysched.frontend.c.file.names import Decl, Key, Member, key, parts, variable
+from polysched.frontend.c.file.names import Decl, Field, Key, Member, key, parts, variable
 from polysched.frontend.c.file.source import Source
+from polysched.frontend.c.memory.structures import Structures
 from polysched.frontend.c.proofs import Proofs, c_text, product_text
-from polysched.frontend.c.structures import Structures
 from polysched.frontend.c.types import chosen, converted, dtype_of, greatest, holds, within
 from polysched.frontend.c.variables import Variables
 from polysched.ir.build import combined
@@ -76,8 +76,9 @@ class Numbers(ABC):
 
     def name_of(self, decl: Decl) -> str:
         """Its name in the nest; InputError for a member that is nowhere, for all that is known."""
-        if isinstance(decl, Member):
-            self.structures.come_to(decl, self.where)
+        of = decl.of if isinstance(decl, Field) else decl
+        if isinstance(of, Member):
+            self.structures.come_to(of, self.where)
         return self.variables.name(decl)
 
     def bound(self, decl: Decl, node: Node) -> Expr | None:

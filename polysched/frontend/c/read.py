@@ -19,16 +19,14 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 
-from clang.cindex import StorageClass, TLSKind, TypeKind
+from clang.cindex import StorageClass
 
 from polysched.errors import InputError
-from polysched.frontend.c.declarations import is_restrict
 from polysched.frontend.c.expressions import Expressions
 from polysched.frontend.c.file.clang import Node
 from polysched.frontend.c.file.macros import Macros
 from polysched.frontend.c.file.marked import (
     Marked,
-    is_named_outside,
     macros_of_keywords,
     marked_region,
     pragma_pairs,
@@ -36,21 +34,22 @@ from polysched.frontend.c.file.marked import (
     require_read,
     require_visible,
 )
-from polysched.frontend.c.file.names import Key, Member, key, mentions, root
+from polysched.frontend.c.file.names import Field, Key, key, mentions, root
 from polysched.frontend.c.file.preprocessed import preprocessed
 from polysched.frontend.c.file.source import Source, parse
+from polysched.frontend.c.memory.apart import exposed_in_memory, fixed, interleaved, named, unaliased
+from polysched.frontend.c.memory.structures import guarded
 from polysched.frontend.c.proofs import Proofs, product_text
 from polysched.frontend.c.region import Region
 from polysched.frontend.c.shapes import shaped
 from polysched.frontend.c.statements import Statements
-from polysched.frontend.c.structures import guarded, pointers
-from polysched.frontend.c.types import dtype_of, greatest
-from polysched.frontend.c.variables import Variables, find_variables, is_array, is_pointer, read_after
+from polysched.frontend.c.types import greatest
+from polysched.frontend.c.variables import Variables, find_variables, read_after
 from polysched.frontend.temporaries import declare, reads_earlier_value
-from polysched.ir.dtypes import DType, i64
+from polysched.ir.dtypes import i64
 from polysched.ir.node import rewrite
 from polysched.ir.node import walk as walk_ir
-from polysched.ir.nodes import LARGEST_SIZE, Array, Cast, Expr, For, Function, Load, Stmt, Store, Var
+from polysched.ir.nodes import LARGEST_SIZE, Array, Cast, Expr, For, Function, Stmt, Store, Var
 from polysched.ir.verify import verify
 from polysched.support.entry import entry
 
@@ -132,7 +131,7 @@ def _region(macros: Macros, marked: Marked, name: str, pure: frozenset[str]) -> 
     proofs = Proofs(variables.types, variables.expressions)
     read = Expressions(source, variables, proofs, pure=pure)
     body = Statements(read).block(marked.statements)
-    body, arrays = _exposed_in_memory(*shaped(body, read), variables)
+    body, arrays = exposed_in_memory(*shaped(body, read), variables)
     _require_loops_dead(source, marked, variables)
     require_visible(source, marked, variables)
     temporaries = _temporaries(marked, variables, body, arrays)
@@ -159,9 +158,10 @@ def _region(macros: Macros, marked: Marked, name: str, pure: frozenset[str]) -> 
         end=marked.end,
         indent=marked.indent,
         expressions={parameter: _expression(parameter, every, variables) for parameter in function.params},
-        unaliased=_unaliased(shared, variables, marked),
-        named=_named(shared, variables),
-        fixed=tuple(_fixed(function, shared, variables)),
+        unaliased=unaliased(shared, variables, marked),
+        named=named(shared, variables),
+        interleaved=interleaved(shared, variables),
+        fixed=tuple(fixed(function, shared, variables)),
         assumptions=(*dict.fromkeys(reached.values()), *chain.from_iterable(sized), *proofs.assumptions),
         macros=expansions,
         conditions=conditions,
@@ -256,7 +256,9 @@ def _expression(name: str, arrays: dict[str, Array], variables: Variables) -> st
     text = variables.expressions[name]
     if name not in arrays:
         return text
-    rank = len(arrays[name].shape)
+    rank, decl = len(arrays[name].shape), variables.decls[name]
+    if isinstance(decl, Field):
+        return f"&{decl.of.spelling}{'[0]' * (rank - 1)}.{decl.members}"
     return text if rank == 1 else f"&{text}{'[0]' * rank}"
 
 
@@ -277,81 +279,3 @@ def _require_addresses(source: Source, arrays: Iterable[Array], variables: Varia
         if not array.shape and root(decl).storage_class == StorageClass.REGISTER:
             message = f"'{decl.spelling}' is in a register, and has no address"
             raise source.error(decl, message, f"declare it without register: {decl.type.spelling} {decl.spelling}")
-
-
-def _unaliased(arrays: Iterable[Array], variables: Variables, marked: Marked) -> frozenset[str]:
-    """Arrays that overlap no other: restrict pointers of which no other pointer was made; and where no other pointer is
-    around, all that is declared."""
-    decls = {array.name: variables.decls[array.name] for array in arrays}
-    roaming = any(_roams(name, variables) for name in decls)
-    return frozenset(
-        name
-        for name, decl in decls.items()
-        if (is_restrict(decl) and not is_named_outside(marked, key(decl)))
-        or (not is_pointer(decl) and (not roaming or (not is_array(decl) and not variables.is_exposed(decl))))
-    )
-
-
-def _fixed(fn: Function, arrays: tuple[Array, ...], variables: Variables) -> Iterator[tuple[str, str]]:
-    """Members that are read before all loops, pointers to them among these, and arrays that might store there."""
-    stored = {node.array for node in walk_ir(fn.body) if isinstance(node, Store)}
-    writers = [array for array in arrays if array.name in stored]
-    needed: dict[str, DType | None] = {}
-    for name, decl in variables.decls.items():
-        if not isinstance(decl, Member) or not (name in fn.params or name in variables.sizes):
-            continue
-        is_read = name in variables.sizes or decl.type.get_canonical().kind == TypeKind.POINTER
-        for place in (*([decl] if is_read else []), *pointers(decl)):
-            if variables.is_exposed(place):
-                needed[place.spelling] = dtype_of(place.type)
-    for text, dtype in needed.items():
-        for writer in writers:
-            if writer.dtype.bits == 8 or (dtype is not None and _may_alias(writer.dtype, dtype)):
-                yield text, writer.name
-
-
-def _named(arrays: Iterable[Array], variables: Variables) -> frozenset[str]:
-    """Arrays and scalars whose names mean the same elements to all threads."""
-    if variables.source.has_threadprivate:
-        return frozenset()
-    decls = ((array.name, variables.decls[array.name]) for array in arrays)
-    return frozenset(name for name, decl in decls if not is_pointer(decl) and decl.tls_kind == TLSKind.NONE)
-
-
-def _exposed_in_memory(
-    body: tuple[Stmt, ...], arrays: dict[str, Array], variables: Variables
-) -> tuple[tuple[Stmt, ...], dict[str, Array]]:
-    """Scalars that a store through a pointer may change are read from memory; InputError for sizes among them."""
-    stored = {node.array for node in walk_ir(body) if isinstance(node, Store)}
-    pointers = [a for a in arrays.values() if a.name in stored and a.space == "global" and _roams(a.name, variables)]
-    used = {node.name for node in walk_ir(body) if isinstance(node, Var)} | variables.sizes
-    changing: dict[str, Array] = {}
-    for name in sorted(used & set(variables.decls)):
-        decl, dtype = variables.decls[name], variables.types[name]
-        writer = next((pointer for pointer in pointers if _may_alias(pointer.dtype, dtype)), None)
-        if isinstance(decl, Member) and name not in variables.sizes:
-            writer = next((a for a in arrays.values() if a.name in stored and _may_alias(a.dtype, dtype)), None)
-        if writer is None or not variables.is_exposed(decl) or decl.type.is_const_qualified():
-            continue
-        if isinstance(decl, Member) and name in variables.sizes:
-            continue  # which is tested, as `fixed` says
-        if name in variables.sizes:
-            message = f"'{name}' may change in the region: '{writer.name}' may point to it"
-            raise variables.source.error(decl, message, f"copy '{name}' to a local variable before the region")
-        changing[name] = Array(name, dtype, ())
-
-    def rule(node: Expr | Stmt) -> Expr | None:
-        return Load(node.name, (), node.dtype) if isinstance(node, Var) and node.name in changing else None
-
-    return rewrite(body, rule), arrays | changing
-
-
-def _roams(name: str, variables: Variables) -> bool:
-    """Is it a pointer that may point into another array?"""
-    decl = variables.decls[name]
-    return is_pointer(decl) and not is_restrict(decl)
-
-
-def _may_alias(one: DType, other: DType) -> bool:
-    """C's rule of effective types: equal but for the sign, or characters."""
-    return one.bits == 8 or (one.bits == other.bits and one.is_float == other.is_float)

@@ -20,7 +20,7 @@ from clang.cindex import CursorKind, LinkageKind, StorageClass, TypeKind
 
 from polysched.frontend.c.file.clang import Node, bare, children, operator, stripped, unary_operator, walk
 from polysched.frontend.c.file.heads import head_of
-from polysched.frontend.c.file.names import Decl, Key, Member, key, mentions, set_by, variable
+from polysched.frontend.c.file.names import Decl, Field, Key, Member, key, mentions, set_by, variable
 from polysched.frontend.c.file.source import Source
 from polysched.frontend.c.types import dtype_of
 from polysched.ir.dtypes import DType
@@ -53,7 +53,7 @@ class Variables:
     def name(self, decl: Decl) -> str:
         """The variable's name in the nest: its own, unless another one has it or isl keeps it for itself."""
         if key(decl) not in self.names:
-            name = self.fresh(decl.spelling.replace("->", "."))
+            name = self.fresh(re.sub(r"->|\[\]\.", ".", decl.spelling))
             self.names[key(decl)] = name
             self.decls[name] = decl
             self.expressions[name] = decl.spelling
@@ -83,7 +83,7 @@ class Variables:
 
     def is_exposed(self, decl: Decl) -> bool:
         """May others read it, or write it by a pointer?"""
-        return isinstance(decl, Member) or key(decl) in self.exposed
+        return isinstance(decl, Member | Field) or key(decl) in self.exposed
 
     def order(self, name: str) -> tuple[int, str]:
         """Where it is declared, for a list in the user's order."""
@@ -126,14 +126,14 @@ def _outlives(decl: Node) -> bool:
 
 def is_pointer(decl: Decl) -> bool:
     """Is it declared as a pointer, or an array parameter? So others may point to its elements, as to all members."""
-    if isinstance(decl, Member):
-        return True
+    if isinstance(decl, Member | Field):
+        return isinstance(decl, Member) or is_pointer(decl.of)
     kind = decl.type.get_canonical().kind
     return kind == TypeKind.POINTER or (decl.kind == CursorKind.PARM_DECL and kind in _POINTERS)
 
 
 def is_array(decl: Decl) -> bool:
-    return decl.type.get_canonical().kind in _POINTERS
+    return isinstance(decl, Field) or decl.type.get_canonical().kind in _POINTERS
 
 
 _Flow = tuple[Node | None, bool]  # where the value may be read, and whether it is surely assigned

@@ -76,7 +76,45 @@ class Member:
         return iter(())
 
 
-Decl: TypeAlias = Cursor | Member
+@dataclass(frozen=True, eq=False)
+class Field:
+    """A member of every structure of an array, which stands for the declaration of an array of its own."""
+
+    of: Decl  # the array of structures
+    path: tuple[Node, ...]  # of members, the outermost first
+
+    @property
+    def spelling(self) -> str:
+        return f"{self.of.spelling}[].{self.members}"
+
+    @property
+    def members(self) -> str:
+        return ".".join(field.spelling for field in self.path)
+
+    @property
+    def type(self) -> Type:
+        return self.path[-1].type
+
+    kind, storage_class, tls_kind = CursorKind.FIELD_DECL, StorageClass.NONE, TLSKind.NONE
+
+    @property
+    def location(self) -> SourceLocation:
+        return root(self.of).location
+
+    @property
+    def extent(self) -> SourceRange:
+        return self.of.extent
+
+    @cached_property
+    def hash(self) -> int:
+        return hash((key(self.of), *(field.hash for field in self.path)))
+
+    @property
+    def canonical(self) -> Field:
+        return self
+
+
+Decl: TypeAlias = Cursor | Member | Field
 
 
 def variable(node: Node) -> Decl | None:
@@ -91,21 +129,28 @@ def variable(node: Node) -> Decl | None:
 
 
 def _member(node: Node) -> Member | None:
-    """None for a member of an element, of a union or of fewer bits than a byte, and for one that is not aligned."""
-    below, field = operands(node), node.referenced
-    if len(below) != 1 or field is None or not field.spelling or field.is_bitfield():
+    """None for a member of an element, and for those that `field_of` leaves out."""
+    below = operands(node)
+    if len(below) != 1 or (field := field_of(node)) is None:
         return None
     inner = stripped(below[0])
     is_behind_pointer = inner.type.get_canonical().kind == TypeKind.POINTER
     if unary_operator(inner) == "*":  # (*p).x
         (inner,), is_behind_pointer = operands(inner), True
     of = variable(inner)
+    return Member(of, field, node, is_behind_pointer) if of is not None else None
+
+
+def field_of(node: Node) -> Node | None:
+    """The declaration of the member that is named; None if it is of a union, of bits, not aligned or volatile."""
+    field = node.referenced
+    if field is None or not field.spelling or field.is_bitfield():
+        return None
     structure = field.semantic_parent
-    if of is None or structure.kind != CursorKind.STRUCT_DECL or not _is_aligned(structure, field):
+    if structure.kind != CursorKind.STRUCT_DECL or not _is_aligned(structure, field):
         return None
-    if any("volatile" in kind.get_canonical().spelling for kind in (node.type, below[0].type)):
-        return None
-    return Member(of, field, node, is_behind_pointer)
+    kinds = (node.type, *(below.type for below in operands(node)))
+    return None if any("volatile" in kind.get_canonical().spelling for kind in kinds) else field
 
 
 def _is_aligned(structure: Node, field: Node) -> bool:
@@ -116,7 +161,7 @@ def _is_aligned(structure: Node, field: Node) -> bool:
 
 def root(decl: Decl) -> Node:
     """The variable, or that which a member is reached from."""
-    return decl.variable if isinstance(decl, Member) else decl
+    return root(decl.of) if isinstance(decl, Member | Field) else decl
 
 
 def set_by(node: Node) -> Decl | None:
