@@ -111,6 +111,11 @@ PROGRAMS = {
         "for (int i = 0; i < p->n; i++) for (int j = 0; j < q->m; j++) p->x[i] += q->x[j];",
         f"{MADE} f(&v, &w); shown(&v);",
     ),
+    "of the first of an array": (
+        "V g[2];\nvoid f(int n)",
+        "for (int i = 0; i < n; i++) g->x[i] += g->w[i] + (*g).n;",
+        f"{MADE} g[0] = v; f(8); shown(&v);",
+    ),
     "of a global": (
         "V g;\nvoid f(int n)",
         "for (int i = 0; i < n; i++) g.x[i] += g.w[i];",
@@ -195,6 +200,21 @@ ATTACKS = {
     ),
 }
 ATTACKS |= {
+    "a loop from below zero, to a negative size": (
+        "void f(V *p, double *a, int n)",
+        "for (int i = -1; i < n; i++) for (int j = 0; j < p->m; j++) a[i + 1] += j;",
+        f"{MADE} f(0, data, -5); f(&w, data, 3); shown(&v);",
+    ),
+    "a loop that unsigned numbers keep from running": (
+        "void f(V *p, double *a, unsigned n)",
+        "for (unsigned i = 9; i > n - 3; i--) for (int j = 0; j < p->m; j++) a[i] += j;",
+        f"{MADE} f(0, data, 2); f(&w, data, 5); shown(&v);",
+    ),
+    "a product that wraps to nothing": (
+        "void f(V *p, double *a, unsigned n, unsigned m)",
+        "for (unsigned i = 0; i < n * m; i++) for (int j = 0; j < p->m; j++) a[i] += j;",
+        f"{MADE} f(0, data, 1u << 31, 2); f(&w, data, 3, 4); shown(&v);",
+    ),
     "both arrays are one": (
         "void f(struct point *p, struct point *q, int n)",
         "for (int i = 1; i < n; i++) p[i].re += q[i - 1].re;",
@@ -232,6 +252,8 @@ REFUSED = {
     "for (int i = 0; i < n; i++) a[i] = s[i].u.d;": "'s[i].u.d' is no element of an array",
     "for (int i = 0; i < n; i++) a[i] = vol[i].m;": "'vol[i].m' is no element of an array",
     "for (int i = 0; i < n; i++) many[i] = *p;": "V",
+    "for (int i = 0; i < n; i++) a[i] = (*pp)->m;": "a member of a structure cannot be in a region",
+    "for (int i = 0; i < n; i++) a[i] = pp[i]->sum;": "a member of a structure cannot be in a region",
     "for (int i = 0; i < n; i++) { p = p + 1; a[i] = p->m; }": "the pointer 'p' changes in the region",
     "for (int i = 0; i < n; i++) { a[i] = reg.sum; reg.sum = 1; }": "'reg.sum' is in a register, and has no address",
 }
@@ -239,7 +261,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("region", REFUSED)
 def test_refused(tmp_path, region):
-    head = "void f(V *p, double *a, int n, struct mixed *s, struct tight *t, volatile V *vol, V *many)"
+    head = "void f(V *p, double *a, int n, struct mixed *s, struct tight *t, volatile V *vol, V *many, V **pp)"
     file = tmp_path / "source.c"
     file.write_text(text_of(head, region, "").replace("#pragma scop", "    register V reg = *p;\n#pragma scop"))
     with pytest.raises(InputError) as error:

@@ -58,7 +58,8 @@ def _of_structures(
 ) -> tuple[DType, list[Extent]]:
     """With a last dimension for the rest of the structure, of which the member has the first place."""
     dtype, size, least = dtype_of(field.type), kind.get_size(), field.type.get_size()
-    if dtype is None or kind.get_canonical().is_volatile_qualified() or least <= 0 or size % least:
+    is_other = kind.get_canonical().get_declaration().canonical != field.path[0].semantic_parent.canonical
+    if dtype is None or is_other or kind.get_canonical().is_volatile_qualified() or least <= 0 or size % least:
         message = f"the elements of '{field.of.spelling}' are structures, and their '{field.members}' is no number"
         raise variables.source.error(field.of, message, "a nest has arrays of integers, float and double")
     return dtype, [*extents, size // least]

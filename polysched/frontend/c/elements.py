@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from clang.cindex import CursorKind
+from clang.cindex import CursorKind, TypeKind
 
 from polysched.errors import InputError
 from polysched.frontend.c.declarations import Extent, declared
@@ -197,6 +197,8 @@ def is_of_element(node: Node) -> bool:
     """Is it a member of a structure that is an element of an array, written A[i].x or (*p).x?"""
     while node.kind == CursorKind.MEMBER_REF_EXPR and variable(node) is None and len(operands(node)) == 1:
         node = stripped(operands(node)[0])
+        if node.type.get_canonical().kind != TypeKind.RECORD:  # but a pointer to one
+            return False
         if node.kind == CursorKind.ARRAY_SUBSCRIPT_EXPR or unary_operator(node) == "*":
             return True
     return False

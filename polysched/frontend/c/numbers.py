@@ -222,8 +222,9 @@ class Numbers(ABC):
                 variables.products.setdefault(tuple(sorted(atoms[0] + atoms[1])), Var(name))
         one, other = (c_text(factor, variables.expressions) for factor in (left, right))
         limit = min(greatest(self.dtype(node)), LARGEST_SIZE)
-        assumed = (f"{one} >= 0", f"{other} >= 0", f"({other} == 0 || {one} <= {limit} / {other})")
-        self.proofs.assumptions += [text for text in assumed if text not in self.proofs.assumptions]
+        fits = (f"{one} >= 0", f"{other} >= 0", f"({other} == 0 || {one} <= {limit} / {other})")
+        variables.fits[name] = tuple(dict.fromkeys((*variables.fits.get(name, ()), *fits)))
+        self.proofs.assumptions += [text for text in variables.range_of(name) if text not in self.proofs.assumptions]
         return Var(name)
 
     def operand(self, node: Node, below: Node) -> Expr | None:

@@ -14,7 +14,7 @@ so is refused.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -43,13 +43,12 @@ from polysched.frontend.c.proofs import Proofs, product_text
 from polysched.frontend.c.region import Region
 from polysched.frontend.c.shapes import shaped
 from polysched.frontend.c.statements import Statements
-from polysched.frontend.c.types import greatest
 from polysched.frontend.c.variables import Variables, find_variables, read_after
 from polysched.frontend.temporaries import declare, reads_earlier_value
 from polysched.ir.dtypes import i64
 from polysched.ir.node import rewrite
 from polysched.ir.node import walk as walk_ir
-from polysched.ir.nodes import LARGEST_SIZE, Array, Cast, Expr, For, Function, Stmt, Store, Var
+from polysched.ir.nodes import Array, Cast, Expr, For, Function, Stmt, Store, Var
 from polysched.ir.verify import verify
 from polysched.support.entry import entry
 
@@ -139,15 +138,14 @@ def _region(macros: Macros, marked: Marked, name: str, pure: frozenset[str]) -> 
     body = _with_sizes(body, variables.sizes)
     private = {array.name for array in temporaries}
     shared = tuple(a for a in arrays.values() if a.space == "global" and a.name not in private)
-    reached = read.structures.conditions(source, proofs)
+    reached = read.structures.conditions(source, proofs, variables)
     for size in variables.sizes & variables.decls.keys():
         variables.expressions[size] = guarded(variables.decls[size], variables.expressions[size], reached)
     for product, factors in variables.factors.items():
         variables.expressions[product] = product_text(*factors, variables.expressions)
     function = _function(source, marked, name, body, shared, variables)
     verify(function, "source")
-    multiplied = (part.name for part in walk_ir(tuple(variables.factors.values())) if isinstance(part, Var))
-    sized = (_range_of(size, variables) for size in dict.fromkeys((*function.sizes, *multiplied)))
+    sized = (variables.range_of(size) for size in function.sizes)
     every = arrays | read.arrays
     _require_addresses(source, shared, variables)
     expansions, conditions = preprocessed(macros, marked, map(root, variables.decls.values()))
@@ -162,7 +160,7 @@ def _region(macros: Macros, marked: Marked, name: str, pure: frozenset[str]) -> 
         named=named(shared, variables),
         interleaved=interleaved(shared, variables),
         fixed=tuple(fixed(function, shared, variables)),
-        assumptions=(*dict.fromkeys(reached.values()), *chain.from_iterable(sized), *proofs.assumptions),
+        assumptions=tuple(dict.fromkeys(chain(*reached.values(), *sized, proofs.assumptions))),
         macros=expansions,
         conditions=conditions,
         taken=source.names,
@@ -260,16 +258,6 @@ def _expression(name: str, arrays: dict[str, Array], variables: Variables) -> st
     if isinstance(decl, Field):
         return f"&{decl.of.spelling}{'[0]' * (rank - 1)}.{decl.members}"
     return text if rank == 1 else f"&{text}{'[0]' * rank}"
-
-
-def _range_of(size: str, variables: Variables) -> Iterator[str]:
-    """What a size must be beyond what its C type says: from 0 to LARGEST_SIZE."""
-    if size in variables.decls:
-        dtype, text = variables.types[size], variables.expressions[size]
-        if dtype.kind == "i":
-            yield f"{text} >= 0"
-        if greatest(dtype) > LARGEST_SIZE:
-            yield f"{text} <= {LARGEST_SIZE}"
 
 
 def _require_addresses(source: Source, arrays: Iterable[Array], variables: Variables) -> None:

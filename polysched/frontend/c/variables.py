@@ -13,7 +13,7 @@ Where the flow of control is not plain (goto, switch), any mention outside of th
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from clang.cindex import CursorKind, LinkageKind, StorageClass, TypeKind
@@ -22,9 +22,10 @@ from polysched.frontend.c.file.clang import Node, bare, children, operator, stri
 from polysched.frontend.c.file.heads import head_of
 from polysched.frontend.c.file.names import Decl, Field, Key, Member, key, mentions, set_by, variable
 from polysched.frontend.c.file.source import Source
-from polysched.frontend.c.types import dtype_of
+from polysched.frontend.c.types import dtype_of, greatest
 from polysched.ir.dtypes import DType
-from polysched.ir.nodes import Expr, Var
+from polysched.ir.node import walk as walk_ir
+from polysched.ir.nodes import LARGEST_SIZE, Expr, Var
 from polysched.model.affine import is_name
 
 _POINTERS = (TypeKind.POINTER, TypeKind.CONSTANTARRAY, TypeKind.VARIABLEARRAY, TypeKind.INCOMPLETEARRAY)
@@ -47,6 +48,7 @@ class Variables:
     expressions: dict[str, str] = field(default_factory=dict)  # C's spelling, by name in the nest
     products: dict[tuple[str, ...], Var] = field(default_factory=dict)  # of parameters -> a parameter of its own
     factors: dict[str, tuple[Expr, Expr]] = field(default_factory=dict)  # of such a parameter
+    fits: dict[str, tuple[str, ...]] = field(default_factory=dict)  # what must hold for it to be the product
     sizes: set[str] = field(default_factory=set)
     bindings: dict[Key, Expr] = field(default_factory=dict)  # integers of the region that are set once, as i64
 
@@ -80,6 +82,21 @@ class Variables:
             count += 1
             name = f"{wish}_{count}"
         return name
+
+    def range_of(self, size: str) -> Iterator[str]:
+        """What a size must be beyond what its C type says, as C: from 0 to LARGEST_SIZE, and a product no other one."""
+        text = self.expressions[size]
+        if size in self.decls:
+            dtype = self.types[size]
+            if dtype.kind == "i":
+                yield f"{text} >= 0"
+            if greatest(dtype) > LARGEST_SIZE:
+                yield f"{text} <= {LARGEST_SIZE}"
+        elif size in self.factors:
+            for factor in (part.name for part in walk_ir(self.factors[size]) if isinstance(part, Var)):
+                yield from self.range_of(factor)
+            yield from self.fits[size]
+            yield f"{text} >= 0"
 
     def is_exposed(self, decl: Decl) -> bool:
         """May others read it, or write it by a pointer?"""

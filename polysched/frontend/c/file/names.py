@@ -134,8 +134,8 @@ def _member(node: Node) -> Member | None:
     if len(below) != 1 or (field := field_of(node)) is None:
         return None
     inner = stripped(below[0])
-    is_behind_pointer = inner.type.get_canonical().kind == TypeKind.POINTER
-    if unary_operator(inner) == "*":  # (*p).x
+    is_behind_pointer = inner.type.get_canonical().kind != TypeKind.RECORD  # an array is a pointer here
+    if unary_operator(inner) == "*" and not is_behind_pointer:  # (*p).x
         (inner,), is_behind_pointer = operands(inner), True
     of = variable(inner)
     return Member(of, field, node, is_behind_pointer) if of is not None else None

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from polysched.frontend.c.file.names import Decl, Key, Member, key
 from polysched.frontend.c.file.source import Source
 from polysched.frontend.c.proofs import Proofs
+from polysched.frontend.c.variables import Variables
 from polysched.model.known import Where, narrowed
 
 
@@ -30,44 +31,50 @@ class Structures:
             self.members.setdefault(key(pointer), member)
             self.places.setdefault(key(pointer), []).append(where)
 
-    def conditions(self, source: Source, proofs: Proofs) -> dict[Key, str]:
+    def conditions(self, source: Source, proofs: Proofs, variables: Variables) -> dict[Key, tuple[str, ...]]:
         """When the region surely goes to each of them, as C; not for those that it always goes to. Each may use
         what those before it guard. InputError where that depends on data."""
-        found: dict[Key, str] = {}
+        found: dict[Key, tuple[str, ...]] = {}
         for pointer, places in self.places.items():
-            texts = [_reached(where, proofs) for where in places]
-            if "" in texts:
+            tests = [_reached(where, proofs, variables) for where in places]
+            if () in tests:
                 continue
-            text = next((text for text in texts if text is not None), None)
-            if text is None:
+            known = next((each for each in tests if each is not None), None)
+            if known is None:
                 member = self.members[pointer]
                 message = f"'{member.spelling}' is used only where data tells so, and may be nowhere otherwise"
                 raise source.error(member.node, message, "copy it to a variable before the region")
-            found[pointer] = text
+            found[pointer] = known
         return found
 
 
-def _reached(where: Where, proofs: Proofs) -> str | None:
-    """When the region surely comes to a place, as a condition in C, "" if always; None if that cannot be said."""
+def _reached(where: Where, proofs: Proofs, variables: Variables) -> tuple[str, ...] | None:
+    """When the region surely comes to a place, as tests in C, none if always; None if that cannot be said.
+
+    The text means what its numbers do where the assumptions hold, so that these are tests, too.
+    """
     if not where.loops and not where.guards:
-        return ""
+        return ()
     space = proofs.space(where)
     known = space.universe
     for condition in where.conditions:
         known, is_exact = narrowed(known, condition, space)
         if not is_exact:
             return None
-    good = known.params()
-    if proofs.ranges(space.sizes).is_subset(good):
-        return ""
-    return proofs.text(good, space.sizes) or None
+    text = proofs.text(known.params(), space.sizes)
+    ranges = [test for size in space.sizes for test in variables.range_of(size)]
+    behind = [test for test in proofs.assumptions if "->" in test and test not in ranges]
+    if not text or (behind and any("->" in variables.expressions[size] for size in space.sizes)):
+        return None
+    plain = (assumption for assumption in proofs.assumptions if assumption not in behind)
+    return tuple(test for test in dict.fromkeys((*ranges, *plain, text)) if test != "1")
 
 
-def guarded(decl: Decl, text: str, conditions: dict[Key, str]) -> str:
+def guarded(decl: Decl, text: str, conditions: dict[Key, tuple[str, ...]]) -> str:
     """The value of a number, `text`, where its structure is there, else 0."""
     order = list(conditions)
     last = max((order.index(key(pointer)) for pointer in pointers(decl) if key(pointer) in conditions), default=-1)
-    tests = dict.fromkeys(conditions[pointer] for pointer in order[: last + 1])
+    tests = dict.fromkeys(test for pointer in order[: last + 1] for test in conditions[pointer])
     return f"({' && '.join(tests)} ? {text} : 0)" if tests else text
 
 
