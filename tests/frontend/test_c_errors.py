@@ -532,9 +532,13 @@ WITH_THE_FILE = {
         "kernel.c:1:8: 'A' has elements of the type 'volatile int'\n  void f(volatile int A[3])\n         ^\n"
         "hint: a nest has arrays of integers, float and double"
     ),
-    "struct s { int x; };\nvoid f(struct s *A)\n{\n#pragma scop\n    A[0].x = 1;\n#pragma endscop\n}": (
+    "union s { int x; };\nvoid f(union s *A)\n{\n#pragma scop\n    A[0].x = 1;\n#pragma endscop\n}": (
         "kernel.c:5:5: 'A[0].x' is no element of an array\n      A[0].x = 1;\n      ^\n"
         "hint: write a declared array or pointer and its subscripts"
+    ),
+    "struct s { int x; };\nvoid f(struct s **A)\n{\n#pragma scop\n    A[0][0].x = 1;\n#pragma endscop\n}": (
+        "kernel.c:2:8: the elements of 'A' are pointers, and its rows may lie anywhere\n"
+        "  void f(struct s **A)\n         ^\nhint: declare it as one array, as in double A[n][m]"
     ),
     "void f(int n, double *A, int k[n])\n{\n#pragma scop\n    A[k[0]] = 1;\n#pragma endscop\n}": (
         "kernel.c:1:15: nothing shows how far 'A' reaches, so whether it overlaps another array\n"

@@ -41,9 +41,9 @@ def declared(variables: Variables, decl: Decl) -> tuple[DType, list[Extent]]:
             kind = kind.get_pointee() if kind.kind == TypeKind.POINTER else kind.element_type
         else:
             break
-    if field is not None:
+    if field is not None and kind.get_canonical().kind != TypeKind.POINTER:
         return _of_structures(variables, field, kind, _extents(variables, decl, layers))
-    dtype = dtype_of(kind)
+    dtype = dtype_of(kind) if field is None else None
     if dtype is None or kind.get_canonical().is_volatile_qualified():
         if kind.get_canonical().kind == TypeKind.POINTER:
             message = f"the elements of '{decl.spelling}' are pointers, and its rows may lie anywhere"
