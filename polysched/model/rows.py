@@ -9,10 +9,11 @@ After Maslov, "Delinearization" (PLDI 1992), for strides that are products of pa
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import pairwise
+from types import MappingProxyType
 
 from polysched.ir.node import walk
 from polysched.ir.nodes import Binary, Const, Expr, Unary, Var
@@ -32,8 +33,15 @@ class Rows:
     subscripts: dict[Expr, Index]
 
 
-def rows_of(uses: Sequence[tuple[Expr, Where]], known: Known, *, constants: bool = False) -> Rows | None:
+def rows_of(
+    uses: Sequence[tuple[Expr, Where]],
+    known: Known,
+    *,
+    constants: bool = False,
+    named: Mapping[tuple[str, ...], Var] = MappingProxyType({}),
+) -> Rows | None:
     """The rows in which all uses of an array stay; None if there are none. `known` may assume conditions on sizes.
+    `named` are products of parameters that are parameters, too.
 
     A[i * 3 * m + j] is [i * 3, j], in rows of m elements; with `constants`, [i, j] in rows of 3 * m.
     """
@@ -43,7 +51,8 @@ def rows_of(uses: Sequence[tuple[Expr, Where]], known: Known, *, constants: bool
     if strides is None:
         return None
     lengths = [Counter(one) - Counter(other) for one, other in pairwise((*strides, ()))]  # of rows
-    extents = tuple(reduce(_times, (atoms[name] for name in sorted(length.elements()))) for length in lengths)
+    products = [tuple(sorted(length.elements())) for length in lengths]
+    extents = tuple(named.get(names) or reduce(_times, map(atoms.__getitem__, names)) for names in products)
     subscripts: dict[Expr, Index] = {}
     for subscript, total in sums.items():
         places = [where for other, where in uses if other == subscript]

@@ -156,6 +156,8 @@ def _compiled(region: Region, job: Job) -> Compiled | str:
     calls = {node.fn for node in walk(region.function.body) if isinstance(node, Call) and not is_in_library(node)}
     if TARGETS[target].has_grid and calls:
         return f"{TARGETS[target].language} has no {', '.join(sorted(calls))}"
+    if TARGETS[target].has_grid and region.interleaved:
+        return "arrays of structures stay on the host, since the rest of these would be copied back, too"
     schedule = script.schedule_of(region.function) if script else None
     if schedule and options == Options():  # no flag says otherwise
         options = schedule.history.options

@@ -165,10 +165,6 @@ double late = 1; A[0] = late;
            ^ 'late' is declared in the region, and used after it
 hint: declare it before the region
 
-for (i = 0; i < n * n; i++) A[i] = 0;
-^ a bound of this loop is not affine: n * n
-hint: use sums of loop variables and parameters, and products with numbers
-
 for (i = 0; i < n; i++) for (j = 0; j < i * i; j++) B[i][j] = 0;
                         ^ a bound of this loop is not affine: i * i
 hint: use sums of loop variables and parameters, and products with numbers
@@ -202,17 +198,33 @@ for (; i < n; i++) A[i] = 0;
 ^ a loop needs a start, a condition and a step
 hint: write for (i = lo; i < hi; i++)
 
-for (i = 0, j = 0; i < n; i++) A[i] = 0;
-     ^ a loop starts with one assignment to its variable
+for (i++; i < n; i++) A[i] = 0;
+     ^ a loop starts with an assignment to its variable
 hint: write for (i = lo; i < hi; i++)
 
-for (int v = 0, w = 1; v < n; v++) A[v] = 0;
-     ^ a loop starts with one variable and its value
-hint: write for (i = lo; i < hi; i++)
+for (i = 0, j = i; i < n; i++) A[i] = j;
+                ^ the loop variable 'i' is used outside of its loop
+hint: assign it to another variable inside of the loop
 
-for (i = 0; i < n; i++, j++) A[i] = 0;
-                   ^ a loop ends an iteration with a step of its variable 'i'
-hint: write for (i = lo; i < hi; i++)
+for (i = 0, j = 0; i < n; i++, j += i) A[i] = j;
+                               ^ the head of the loop uses 'i' for another variable
+hint: do it in a statement of its own, before the loop or at the end of its body
+
+for (j = 2, i = j; i < n; i++) { A[i] = j; j = 3; }
+     ^ the head of the loop sets what 'i' starts from
+hint: do it in a statement of its own, before the loop or at the end of its body
+
+for (t = i = 0; i < n; i++) t += A[i];
+     ^ 't' gets the value of a variable of another type
+hint: do it in a statement of its own, before the loop or at the end of its body
+
+for (i = 0, effect(); i < n; i++) A[i] = 0;
+            ^ the call of 'effect' may write memory
+hint: declare it pure with --pure effect
+
+for (i = 0; i < n; i++, i++) A[i] = 0;
+                   ^ the head of the loop uses 'i' for another variable
+hint: do it in a statement of its own, before the loop or at the end of its body
 
 for (i = 0; i < n; i *= 2) A[i] = 0;
                    ^ 'i *= 2' is no constant step
@@ -292,9 +304,29 @@ for (i = 0; i < n; i++) { p = p + 1; *p = 0; }
                           ^ the pointer 'p' changes in the region
 hint: subscript a pointer that stays where it is
 
-double *r = p; r[0] = 1;
-^ the pointer 'r' is declared in the region
+double *r; r = p;
+^ the pointer 'r' is declared without a value
+hint: declare it where it gets its value
+
+double *r = p; r++;
+^ the pointer 'r' changes in the region
+hint: subscript a pointer that stays where it is
+
+for (i = 0; i < n; i++) { double *r = p + k[i]; r[0] = 1; }
+                                          ^ a pointer of the region starts where 'k[i]' tells
 hint: subscript the array that it points to
+
+float *r = A; r[0] = 1;
+^ 'r' points to 'A' as to another type
+hint: subscript the array that it points to
+
+double (*r)[3] = B; r[0][0] = 1;
+^ 'r' points to 'B' as to another type
+hint: subscript the array that it points to
+
+double *r = (double *)k; r[0] = 1;
+            ^ '(double *)k' is no element of an array
+hint: write a declared array or pointer and its subscripts
 
 A[0] = p - q;
        ^ the whole of 'p' is used
@@ -500,9 +532,13 @@ WITH_THE_FILE = {
         "kernel.c:1:8: 'A' has elements of the type 'volatile int'\n  void f(volatile int A[3])\n         ^\n"
         "hint: a nest has arrays of integers, float and double"
     ),
-    "struct s { int x; };\nvoid f(struct s *A)\n{\n#pragma scop\n    A[0].x = 1;\n#pragma endscop\n}": (
+    "union s { int x; };\nvoid f(union s *A)\n{\n#pragma scop\n    A[0].x = 1;\n#pragma endscop\n}": (
         "kernel.c:5:5: 'A[0].x' is no element of an array\n      A[0].x = 1;\n      ^\n"
         "hint: write a declared array or pointer and its subscripts"
+    ),
+    "struct s { int x; };\nvoid f(struct s **A)\n{\n#pragma scop\n    A[0][0].x = 1;\n#pragma endscop\n}": (
+        "kernel.c:2:8: the elements of 'A' are pointers, and its rows may lie anywhere\n"
+        "  void f(struct s **A)\n         ^\nhint: declare it as one array, as in double A[n][m]"
     ),
     "void f(int n, double *A, int k[n])\n{\n#pragma scop\n    A[k[0]] = 1;\n#pragma endscop\n}": (
         "kernel.c:1:15: nothing shows how far 'A' reaches, so whether it overlaps another array\n"

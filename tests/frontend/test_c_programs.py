@@ -52,6 +52,13 @@ FUNCTIONS = {
         for (int i = 1; i < n; i++) A[i * n] += A[i * n - 1] * A[(n - 1) * n + i];""",
     "pointers(int n, int *restrict p, int (*restrict q)[5])": """
         for (int i = 0; i < n; i++) { *(p + i) += (*(q + i))[1]; *(*(q + i) + 2) = i; q[i][3] = 3[q[i]] + *p; }""",
+    "rows(int n, int m, double *restrict A, double B[n][m])": """
+        for (int i = 0; i < n; i++) {
+            double *row = A + i * m, *last = B[n - 1 - i], *all = A;
+            const double *second = &row[1];
+            for (int j = 0; j < m; j++) row[j] += last[j] + *(row + j) * i + all[i * m + j];
+            for (int j = 1; j < m; j++) row[j] -= second[j - 1] / 3;
+        }""",
     "outside(int n, int *restrict p)": """
         for (int i = 3; i < n; i += 4) p[2 * i + 1] = p[i - 3];""",
     "chained(int n, double *restrict A, int *restrict k, float *restrict x)": """
@@ -75,6 +82,15 @@ FUNCTIONS = {
         for (i = n - 2; 0 <= i; i = i - 1) A[i] -= A[i + 1];
         for (i = 0; i != n; ++i) A[i] ^= 5;
         for (int k = n - 1; k != -1; --k) A[k] += k;""",
+    "heads(int n, int *restrict A, double *restrict x)": """
+        int i, j, k, v, w;
+        double t;
+        for (i = 0, j = n - 1; i < n; i++, j--) A[i] += 3 * j;
+        for (k = v = 0; v < n; v += 2, k++) A[k] = A[k] * 5 + k;
+        for (v = w = 1; v < n; w = w * 2 % 1000, v++) x[v] += w % 7;
+        for (int a = 0, m = n / 2, c = 7; a < m; a++) { c += A[a] % 3; x[a] *= c; }
+        for (t = 1, i = 0; i < n; ++i, t /= 2) x[i] -= t;
+        for (i = n - 1, j = 0; i >= 0; i -= 1) { if (A[i] > 0) j++; x[i] += j; }""",
     "bounds(int n, int m, int A[n][n])": """
         LOOP(i, MIN(n, m + 1)) for (int j = MAX(i - 2, 0); j < n && j <= i + 3; j++) A[i][j] += i * n + j;""",
     "quotients(int n, int A[n])": """

@@ -219,6 +219,10 @@ class _Block(Printer):
             if self.region.may_overlap(one.name, other.name, self.written):
                 self.needs_apart = True
                 yield f"{self.macros['apart']}({self.place(one)}, {self.place(other)})"
+        for place, writer in self.region.fixed:
+            if writer in self.names:
+                self.needs_apart = True
+                yield f"{self.macros['apart']}(&{place}, 1, {self.place(self.arrays[writer])})"
         if self.only_on_threads:
             worth = [self.worth(loop) for loop in self.threaded]
             if all(worth):

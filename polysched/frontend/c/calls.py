@@ -13,7 +13,8 @@ from clang.cindex import CursorKind, StorageClass, TypeKind
 
 from polysched.errors import InputError
 from polysched.frontend.arithmetic import FLOAT_FUNCTIONS
-from polysched.frontend.c.file.clang import Key, Node, children, constant, key, unary_operator, variable, walk
+from polysched.frontend.c.file.clang import Node, children, constant, unary_operator, walk
+from polysched.frontend.c.file.names import Key, key, variable
 from polysched.frontend.c.numbers import Numbers
 from polysched.frontend.c.types import dtype_of
 from polysched.frontend.c.variables import is_pointer

@@ -1,127 +1,49 @@
-"""Arrays and pointers as C declares them, and their elements: A[i][j], *p, *(p + i).
+"""Elements of arrays: A[i][j], *p, *(p + i), and those of pointers that a region makes of them.
 
-    double A[n][m]       f64, extents (n, m)          double (*A)[m]         f64, extents (?, m)
-    static float B[100]  f32, extents (100,)          double *restrict p     f64, extents (?,), overlaps nothing
+    float *row = A + i * n;        row[j]  is  A[i * n + j]
+    double *last = B[n - 1];       last[j] is  B[n - 1][j]
 
 Extents that a declaration leaves open, and subscripts such as i * n + j, wait for all of the region (shapes.py).
 """
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from clang.cindex import CursorKind, Type, TypeKind
+from clang.cindex import CursorKind, TypeKind
 
 from polysched.errors import InputError
-from polysched.frontend.c.file.clang import (
-    Node,
-    children,
-    constant,
-    is_integer,
-    key,
-    mentions,
-    operator,
-    stripped,
-    unary_operator,
-    variable,
-)
+from polysched.frontend.c.declarations import Extent, declared
+from polysched.frontend.c.file.clang import Node, children, is_integer, operands, operator, stripped, unary_operator
+from polysched.frontend.c.file.names import Decl, Field, Key, field_of, key, variable
 from polysched.frontend.c.numbers import Numbers
-from polysched.frontend.c.types import dtype_of, greatest
-from polysched.frontend.c.variables import Variables, is_array, is_pointer
+from polysched.frontend.c.types import greatest
+from polysched.frontend.c.variables import is_array
 from polysched.ir.dtypes import DType, i64
-from polysched.ir.node import walk as walk_ir
-from polysched.ir.nodes import Array, Const, Expr, Var
+from polysched.ir.nodes import Array, Binary, Const, Expr, Unary, Var
 from polysched.model.affine import NotAffine
 from polysched.model.known import Where
 
-_LAYERS = (TypeKind.CONSTANTARRAY, TypeKind.VARIABLEARRAY, TypeKind.INCOMPLETEARRAY)
-_NAMES = (TypeKind.TYPEDEF, TypeKind.ELABORATED)
-
-
-Extent = Node | int | None  # an expression, a number, or None if it is not said
-
-
-def declared(variables: Variables, decl: Node) -> tuple[DType, list[Extent]]:
-    """The elements and the extents that a declaration says; InputError for an array that a nest cannot have."""
-    error = variables.source.error
-    kind, layers, is_named = decl.type, list[Type](), False
-    while True:
-        if kind.kind in _NAMES:
-            kind, is_named = kind.get_canonical(), True
-        elif kind.kind in _LAYERS or (kind.kind == TypeKind.POINTER and not layers):
-            if kind.kind == TypeKind.VARIABLEARRAY and is_named:
-                hint = "write the extents where the array is declared"
-                raise error(decl, f"the extents of '{decl.spelling}' stand in a typedef", hint)
-            layers.append(kind)
-            kind = kind.get_pointee() if kind.kind == TypeKind.POINTER else kind.element_type
-        else:
-            break
-    dtype = dtype_of(kind)
-    if dtype is None or kind.get_canonical().is_volatile_qualified():
-        if kind.get_canonical().kind == TypeKind.POINTER:
-            message = f"the elements of '{decl.spelling}' are pointers, and its rows may lie anywhere"
-            raise error(decl, message, f"declare it as one array, as in double {decl.spelling}[n][m]")
-        hint = "a nest has arrays of integers, float and double"
-        raise error(decl, f"'{decl.spelling}' has elements of the type '{kind.spelling}'", hint)
-    return dtype, _extents(variables, decl, layers)
-
-
-def _extents(variables: Variables, decl: Node, layers: list[Type]) -> list[Extent]:
-    """Outermost first. The expressions below a declaration are those of its arrays, the innermost one first."""
-    written = [c for c in children(decl) if c.kind.is_expression()]
-    sized = sum(1 for layer in layers if layer.kind in (TypeKind.CONSTANTARRAY, TypeKind.VARIABLEARRAY))
-    outermost_first = iter(reversed(written[:sized]))
-    found: list[Extent] = []
-    for layer in layers:
-        extent: Extent = None
-        if layer.kind == TypeKind.CONSTANTARRAY:
-            next(outermost_first, None)
-            extent = layer.element_count
-        elif layer.kind == TypeKind.VARIABLEARRAY:
-            given = next(outermost_first)
-            changing = _changing(variables, given)
-            if changing is not None and (found or not is_pointer(decl)):
-                message = f"'{changing}' is an extent of '{decl.spelling}', and may change after the declaration"
-                hint = f"declare '{decl.spelling}' with a variable of the function that is never assigned"
-                raise variables.source.error(given, message, hint)
-            extent = given if changing is None else None
-        found.append(extent)
-    return found
-
-
-def _changing(variables: Variables, extent: Node) -> str | None:
-    """A variable of the extent that may have another value than when the array was declared."""
-    for node, decl in mentions(extent):
-        changes = key(decl) in variables.assigned | variables.exposed or _is_of_loop(variables, decl)
-        if changes and constant(node) is None:
-            return str(decl.spelling)
-    return None
-
-
-def _is_of_loop(variables: Variables, name: Node) -> bool:
-    """Is it a variable of the region whose value is not one of the sizes alone?"""
-    bound = variables.bindings.get(key(name))
-    used = {node.name for node in walk_ir(bound) if isinstance(node, Var)} if bound is not None else None
-    return key(name) in variables.declared and (used is None or not used <= variables.sizes)
-
-
-def is_restrict(decl: Node) -> bool:
-    # The adjusted type of `double A[restrict n][m]` has lost the qualifier; how it was written has not.
-    written = re.search(r"\[[^\]]*\brestrict\b", decl.type.spelling.partition("]")[0])
-    return written is not None or _pointer_type(decl).is_restrict_qualified()
-
-
-def _pointer_type(decl: Node) -> Type:
-    """The type after C's adjustment of array parameters to pointers."""
-    if decl.kind == CursorKind.PARM_DECL:
-        parameters = [c for c in children(decl.semantic_parent) if c.kind == CursorKind.PARM_DECL]
-        position = [key(parameter) for parameter in parameters].index(key(decl))
-        return list(decl.semantic_parent.type.argument_types())[position]
-    return decl.type
-
-
 UNKNOWN = Var("?")  # an extent that the accesses will tell
+
+
+@dataclass(frozen=True)
+class Place:
+    """A part of an array, with its first subscripts, `offset` elements further on."""
+
+    array: Array
+    index: tuple[Expr, ...]
+    offset: Expr | None = None
+
+    def at(self, subscript: Expr) -> Place:
+        """With another subscript, in which the offset is."""
+        return Place(self.array, (*self.index, subscript))
+
+    def plus(self, expr: Expr) -> Expr:
+        return expr if self.offset is None else Binary("+", self.offset, expr)
+
+    def moved(self, amount: Expr) -> Place:
+        return replace(self, offset=self.plus(amount))
 
 
 @dataclass
@@ -130,14 +52,27 @@ class Elements(Numbers):
 
     arrays: dict[str, Array] = field(default_factory=dict)
     products: dict[str, Node] = field(default_factory=dict)  # array of one dimension -> a subscript that is not affine
+    pointers: dict[Key, Place] = field(default_factory=dict)  # of the region
     wraps: dict[str, int] = field(default_factory=dict)  # such an array -> the greatest number of its subscripts' type
 
     def element(self, node: Node) -> tuple[Array, tuple[Expr, ...]]:
         """The array and its subscripts, written A[i][j], *p or *(p + i)."""
-        whole, subscripts = node, list[Node | None]()
+        place = self.place(node)
+        if len(place.index) != len(place.array.shape):
+            array = place.array
+            message = f"'{array.name}' has {len(array.shape)} dimensions and is given {len(place.index)} subscripts"
+            raise self.source.error(node, message, "give one for each dimension")
+        return place.array, place.index
+
+    def place(self, node: Node) -> Place:
+        """An element, or a part of an array with fewer subscripts than it has dimensions."""
+        whole, subscripts, fields = node, list[Node | None](), list[Node]()
         while True:
             node = stripped(node)
-            if node.kind == CursorKind.ARRAY_SUBSCRIPT_EXPR:
+            if is_of_element(node) and not subscripts and (field := field_of(node)) is not None:
+                fields.insert(0, field)
+                (node,) = operands(node)
+            elif node.kind == CursorKind.ARRAY_SUBSCRIPT_EXPR:
                 node, subscript = sorted(children(node), key=is_integer)
                 subscripts.insert(0, subscript)
             elif unary_operator(node) == "*":
@@ -151,17 +86,53 @@ class Elements(Numbers):
         if decl is None or not is_array(decl):
             message = f"'{self.source.text(whole)}' is no element of an array"
             raise self.source.error(whole, message, "write a declared array or pointer and its subscripts")
-        array = self.array(decl, node)
-        if len(subscripts) != len(array.shape):
-            message = f"'{array.name}' has {len(array.shape)} dimensions and is given {len(subscripts)} subscripts"
-            raise self.source.error(whole, message, "give one for each dimension")
-        return array, tuple(Const(0) if part is None else self.subscript(array, part) for part in subscripts)
+        if fields:
+            decl = Field(decl, tuple(fields))
+        base = self.pointers[key(decl)] if key(decl) in self.pointers else Place(self.array(decl, node), ())
+        for subscript in subscripts:
+            base = base.at(base.plus(Const(0)) if subscript is None else self.subscript(base, subscript))
+        return base.at(Const(0)) if fields else base
 
-    def array(self, decl: Node, node: Node) -> Array:
-        if key(decl) in self.variables.written:
+    def point(self, decl: Node, value: Node) -> None:
+        """Has a pointer of the region stand for the place that it is initialised with, as it does from then on."""
+        dtype, (_, *extents) = declared(self.variables, decl)
+        place = self.pointed(value)
+        array, first = place.array, len(place.index)
+        if (dtype, *map(self.extent, extents)) != (array.dtype, *array.shape[first + 1 :]) or first == len(array.shape):
+            message = f"'{decl.spelling}' points to '{array.name}' as to another type"
+            raise self.source.error(decl, message, "subscript the array that it points to")
+        self.pointers[key(decl)] = place
+
+    def pointed(self, node: Node) -> Place:
+        """What a pointer points to: A + i, A[i], &A[i], or a pointer of the region."""
+        node = stripped(node)
+        if unary_operator(node) == "&":
+            (inner,) = children(node)
+            inner = stripped(inner)
+            if inner.kind == CursorKind.ARRAY_SUBSCRIPT_EXPR:
+                pointer, offset = sorted(children(inner), key=is_integer)
+                return self.moved(self.pointed(pointer), "+", offset)
+        if operator(node) in ("+", "-"):
+            left, right = children(node)
+            pointer, offset = (right, left) if is_integer(left) else (left, right)
+            if is_integer(offset):
+                return self.moved(self.pointed(pointer), operator(node), offset)
+        return self.place(node)
+
+    def moved(self, place: Place, op: str, node: Node) -> Place:
+        """The place that many elements further, which stays so: InputError for a number that comes from data."""
+        expr = None if self.has_data(node) else self.ring(node)
+        if expr is None:
+            message = f"a pointer of the region starts where '{self.source.text(node)}' tells"
+            raise self.source.error(node, message, "subscript the array that it points to")
+        self.require_subscript(place.array, node, expr)
+        return place.moved(Unary("-", expr) if op == "-" else expr)
+
+    def array(self, decl: Decl, node: Node) -> Array:
+        if key(decl.of if isinstance(decl, Field) else decl) in self.variables.written:
             hint = "subscript a pointer that stays where it is"
             raise self.source.error(node, f"the pointer '{decl.spelling}' changes in the region", hint)
-        name = self.variables.name(decl)
+        name = self.name_of(decl)
         if name not in self.arrays:
             dtype, extents = declared(self.variables, decl)
             before, self.where = self.where, Where()
@@ -169,6 +140,9 @@ class Elements(Numbers):
             self.where = before
             space = "private" if key(decl) in self.variables.declared else "global"
             self.arrays[name] = Array(name, dtype, shape, space)
+            if isinstance(decl, Field):
+                first = f"{decl.of.spelling}{'[0]' * (len(shape) - 1)}"
+                self.proofs.assumptions.append(f"sizeof({first}) == {extents[-1]} * sizeof({first}.{decl.members})")
         return self.arrays[name]
 
     def extent(self, extent: Extent) -> Expr:
@@ -179,33 +153,55 @@ class Elements(Numbers):
                 return Const(extent)
         return self.index(extent)
 
-    def subscript(self, array: Array, node: Node) -> Expr:
+    def subscript(self, place: Place, node: Node) -> Expr:
+        """The next subscript of a place."""
+        array = place.array
         if self.has_data(node):
-            return self.index(node)
+            return place.plus(self.index(node))
         expr = self.ring(node)
         if expr is None:
             raise self.not_affine(node, array)
+        self.require_subscript(array, node, expr)
+        expr = place.plus(expr)
         try:
-            if self.may_leave_type(node):
-                self.require_type(expr, node)
             self.proofs.space(self.where, (expr,)).function(expr)
         except NotAffine:
             if len(array.shape) != 1:
                 raise self.not_affine(node, array) from None
             self.products.setdefault(array.name, node)
-            if self.may_leave_type(node):
-                limit = min(greatest(self.dtype(node)), greatest(i64))
-                self.wraps[array.name] = min(limit, self.wraps.get(array.name, limit))
         return expr
+
+    def require_subscript(self, array: Array, node: Node, expr: Expr) -> None:
+        """The number is what C computes; of products, if the array has no more elements than its type has numbers."""
+        if not self.may_leave_type(node):
+            return
+        try:
+            self.require_type(expr, node)
+        except NotAffine:
+            if len(array.shape) != 1:
+                raise self.not_affine(node, array) from None
+            limit = min(greatest(self.dtype(node)), greatest(i64))
+            self.wraps[array.name] = min(limit, self.wraps.get(array.name, limit))
 
     def not_affine(self, node: Node, array: Array) -> InputError:
         message = f"subscript '{self.source.text(node)}' of '{array.name}' is not affine"
         return self.source.error(node, message, "use sums of loop variables and parameters, or load it from an array")
 
-    def scalar(self, decl: Node, dtype: DType) -> Array:
+    def scalar(self, decl: Decl, dtype: DType) -> Array:
         """The array of rank 0 that holds a variable which the region writes."""
-        name = self.variables.name(decl)
+        name = self.name_of(decl)
         return self.arrays.setdefault(name, Array(name, dtype, ()))
+
+
+def is_of_element(node: Node) -> bool:
+    """Is it a member of a structure that is an element of an array, written A[i].x or (*p).x?"""
+    while node.kind == CursorKind.MEMBER_REF_EXPR and variable(node) is None and len(operands(node)) == 1:
+        node = stripped(operands(node)[0])
+        if node.type.get_canonical().kind != TypeKind.RECORD:  # but a pointer to one
+            return False
+        if node.kind == CursorKind.ARRAY_SUBSCRIPT_EXPR or unary_operator(node) == "*":
+            return True
+    return False
 
 
 def _pointer_and_offset(node: Node) -> tuple[Node, Node | None]:

@@ -11,19 +11,18 @@ from __future__ import annotations
 from clang.cindex import CursorKind
 
 from polysched.frontend.c.calls import called
-from polysched.frontend.c.elements import Elements
+from polysched.frontend.c.elements import Elements, is_of_element
 from polysched.frontend.c.file.clang import (
     Node,
     bare,
     children,
     constant,
     is_integer,
-    key,
     operands,
     operator,
     unary_operator,
-    variable,
 )
+from polysched.frontend.c.file.names import key, variable
 from polysched.frontend.c.numbers import CASTS
 from polysched.frontend.c.types import arithmetic, chosen, converted, holds
 from polysched.frontend.c.variables import is_array
@@ -48,7 +47,11 @@ class Expressions(Elements):
                 return converted(self.value(operands(node)[0]), self.dtype(node))
             case CursorKind.DECL_REF_EXPR:
                 return self.name(node)
+            case CursorKind.MEMBER_REF_EXPR if variable(node) is not None:
+                return self.name(node)
             case CursorKind.ARRAY_SUBSCRIPT_EXPR:
+                return self.load(node)
+            case CursorKind.MEMBER_REF_EXPR if is_of_element(node):
                 return self.load(node)
             case CursorKind.UNARY_OPERATOR:
                 return self.unary(node)
@@ -78,7 +81,7 @@ class Expressions(Elements):
         dtype = self.dtype(node)
         if (bound := self.bound(decl, node)) is not None:
             return converted(bound, dtype)
-        name = self.variables.name(decl)
+        name = self.name_of(decl)
         if key(decl) in self.variables.written | self.variables.declared:
             return Load(self.scalar(decl, dtype).name, (), dtype)
         return Var(name, dtype)

@@ -8,74 +8,100 @@ C tests the condition again for each iteration: nothing in the body may change i
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+from dataclasses import dataclass
 from functools import reduce
 
-from clang.cindex import CursorKind
-
+from polysched.errors import InputError
 from polysched.frontend.c.expressions import Expressions
 from polysched.frontend.c.file.clang import (
     Node,
     bare,
     children,
     constant,
-    initialiser,
-    key,
     operator,
     stripped,
     unary_operator,
-    variable,
     walk,
 )
+from polysched.frontend.c.file.heads import Head, starts_of
+from polysched.frontend.c.file.names import Member, key, variable
 from polysched.frontend.c.types import dtype_of, holds, within
-from polysched.frontend.c.variables import set_by
+from polysched.ir.build import conjunction
 from polysched.ir.dtypes import DType
-from polysched.ir.nodes import MIRRORED, Binary, Const, Expr
+from polysched.ir.node import walk as walk_ir
+from polysched.ir.nodes import MIRRORED, Binary, Const, Expr, Load
 from polysched.model.affine import NotAffine
 from polysched.model.known import Unproven
 
 _HINT = "write for (i = lo; i < hi; i++)"
 
 
-def head_of(read: Expressions, loop: Node) -> tuple[Node, Expr, Expr, int, Node]:
-    """The variable, lo, hi, step and body of a loop over lo, lo + step, ... while before hi (step > 0), or after it.
+@dataclass(frozen=True)
+class Range:
+    """lo, lo + step, ... while before hi (step > 0), or after it."""
 
-    InputError for a loop that is no range with a constant step.
-    """
+    lo: Expr
+    hi: Expr
+    step: int
+
+
+def range_of(read: Expressions, loop: Node, head: Head) -> Range:
+    """InputError for a loop that is no range with a constant step."""
+    error = read.source.error
+    decl, first = head.decl, head.start.value
+    dtype = dtype_of(decl.type)
+    if isinstance(decl, Member):
+        message = f"the loop variable '{decl.spelling}' is a member of a structure"
+        raise error(head.start.node, message, "use an int")
+    if dtype is None or not dtype.is_integer or decl.type.get_canonical().is_volatile_qualified():
+        message = f"the loop variable '{decl.spelling}' has the type '{decl.type.spelling}'"
+        raise error(children(loop)[0], message, "use an int")
+    step = _step(read, head.change, decl)
+    lo = read.bound_of_loop(first)
+    _require_alone(read, head, lo)
+    ends = list[Expr]()
+    for test in _conjuncts(children(loop)[1]):  # of which C asks the next one only where this one holds
+        with read.given(_all_before(lo, ends, step)) if ends else nullcontext():
+            ends.append(_end(read, test, decl, dtype, step, lo))
+    hi = reduce(lambda one, other: Binary("min" if step > 0 else "max", one, other), ends)
+    return Range(lo, hi, step)
+
+
+def no_range(read: Expressions, loop: Node) -> InputError:
+    """Why the loop has no variable of its own."""
     error = read.source.error
     if len(children(loop)) != 4:
-        raise error(loop, "a loop needs a start, a condition and a step", _HINT)
-    start, condition, change, body = children(loop)
-    decl, first = _start(read, start)
-    dtype = dtype_of(decl.type)
-    if dtype is None or not dtype.is_integer or decl.type.get_canonical().is_volatile_qualified():
-        raise error(start, f"the loop variable '{decl.spelling}' has the type '{decl.type.spelling}'", "use an int")
-    step = _step(read, change, decl)
-    lo = read.index(first)
-    ends = [_end(read, test, decl, dtype, step, lo) for test in _conjuncts(condition)]
-    hi = reduce(lambda one, other: Binary("min" if step > 0 else "max", one, other), ends)
-    return decl, lo, hi, step, body
-
-
-def _start(read: Expressions, start: Node) -> tuple[Node, Node]:
-    """The loop variable and its first value."""
-    error, below = read.source.error, children(start)
-    if start.kind == CursorKind.DECL_STMT:
-        if len(below) == 1 and below[0].kind == CursorKind.VAR_DECL and (value := initialiser(below[0])) is not None:
-            return below[0], value
-        raise error(start, "a loop starts with one variable and its value", _HINT)
-    decl = set_by(start) if operator(start) == "=" else None
+        return error(loop, "a loop needs a start, a condition and a step", _HINT)
+    first, _, last, _ = children(loop)
+    decl = next((start.decl for start in starts_of(first) if start.decl is not None and start.value is not None), None)
     if decl is None:
-        raise error(start, "a loop starts with one assignment to its variable", _HINT)
-    return decl, below[1]
+        return error(first, "a loop starts with an assignment to its variable", _HINT)
+    return error(last, f"a loop ends an iteration with a step of its variable '{decl.spelling}'", _HINT)
+
+
+def _require_alone(read: Expressions, head: Head, lo: Expr) -> None:
+    """InputError where it matters in which order the head sets its variable and others."""
+    hint = "do it in a statement of its own, before the loop or at the end of its body"
+    for node in (*(each.value or each.node for each in head.before if each.value is not head.start.value), *head.after):
+        if any(_is(part, head.decl) for part in walk(node)):
+            message = f"the head of the loop uses '{head.decl.spelling}' for another variable"
+            raise read.source.error(node, message, hint)
+    needed = {part.array for part in walk_ir(lo) if isinstance(part, Load)}
+    for each in head.before:
+        is_needed = each.decl is not None and read.variables.names.get(key(each.decl)) in needed
+        if is_needed or (needed and each.decl is None):
+            message = f"the head of the loop sets what '{head.decl.spelling}' starts from"
+            raise read.source.error(each.node, message, hint)
+        is_same = each.value is not None and each.value is head.start.value
+        if is_same and each.decl is not None and dtype_of(each.decl.type) != dtype_of(head.decl.type):
+            message = f"'{each.decl.spelling}' gets the value of a variable of another type"
+            raise read.source.error(each.node, message, hint)
 
 
 def _step(read: Expressions, change: Node, decl: Node) -> int:
     """The constant that each iteration adds."""
-    error = read.source.error
-    target = set_by(bare(change))
-    if target is None or key(target) != key(decl):
-        raise error(change, f"a loop ends an iteration with a step of its variable '{decl.spelling}'", _HINT)
-    node = bare(change)
+    error, node = read.source.error, change
     if unary := unary_operator(node):
         return 1 if unary.endswith("++") else -1
     value, op = children(node)[1], operator(node)
@@ -117,7 +143,7 @@ def _end(read: Expressions, test: Node, decl: Node, dtype: DType, step: int, lo:
     if any(_is(node, decl) for node in walk(right)):
         hint = "compare the variable with what stays the same"
         raise error(test, f"the bound '{read.source.text(right)}' changes with the loop variable", hint)
-    bound = read.index(right)
+    bound = read.bound_of_loop(right)
     if op == "!=" and abs(step) != 1:
         raise error(test, "a loop with != may step over its bound", "write < or >")
     if op != "!=" and (op in ("<", "<=")) != (step > 0):
@@ -136,6 +162,10 @@ def _end(read: Expressions, test: Node, decl: Node, dtype: DType, step: int, lo:
     for condition in needed:
         _require(read, test, condition, decl)
     return hi
+
+
+def _all_before(lo: Expr, ends: list[Expr], step: int) -> Expr:
+    return conjunction(Binary("<" if step > 0 else ">", lo, end) for end in ends)
 
 
 def _plus(bound: Expr, amount: int) -> Expr:

@@ -19,29 +19,29 @@ from clang.cindex import CursorKind
 
 from polysched.frontend.arithmetic import fits
 from polysched.frontend.c.file.clang import (
-    Key,
     Node,
     bare,
     children,
     constant,
     is_integer,
-    key,
     operands,
     operator,
     unary_operator,
-    variable,
-    walk,
 )
+from polysched.frontend.c.file.names import Decl, Field, Key, Member, key, parts, variable
 from polysched.frontend.c.file.source import Source
-from polysched.frontend.c.proofs import Proofs
-from polysched.frontend.c.types import chosen, converted, dtype_of, holds, within
+from polysched.frontend.c.memory.structures import Structures
+from polysched.frontend.c.proofs import Proofs, c_text, product_text
+from polysched.frontend.c.types import chosen, converted, dtype_of, greatest, holds, within
 from polysched.frontend.c.variables import Variables
 from polysched.ir.build import combined
 from polysched.ir.dtypes import DType, boolean, i64
-from polysched.ir.nodes import COMPARISONS, Const, Expr, Select, Unary, Var
+from polysched.ir.node import walk as walk_ir
+from polysched.ir.nodes import COMPARISONS, LARGEST_SIZE, Const, Expr, Select, Unary, Var
 from polysched.model.affine import NotAffine
 from polysched.model.known import Unproven, Where
 
+_NAMES = (CursorKind.DECL_REF_EXPR, CursorKind.MEMBER_REF_EXPR)
 CASTS = (CursorKind.UNEXPOSED_EXPR, CursorKind.CSTYLE_CAST_EXPR)
 _RING = ("+", "-", "*")  # on unsigned numbers, what wraps on the way does no harm if the result fits
 
@@ -55,6 +55,8 @@ class Numbers(ABC):
     proofs: Proofs
     pure: frozenset[str] = frozenset()  # functions that the user declares pure
     where: Where = field(default_factory=Where)
+    is_in_bound: bool = False  # of a loop, where a product of parameters is one itself
+    structures: Structures = field(default_factory=Structures)
     arguments: dict[Key, Expr] = field(default_factory=dict)  # of the functions that are being inlined
 
     @abstractmethod
@@ -72,7 +74,14 @@ class Numbers(ABC):
             raise self.source.error(node, message, "a nest computes with integers, float and double")
         return dtype
 
-    def bound(self, decl: Node, node: Node) -> Expr | None:
+    def name_of(self, decl: Decl) -> str:
+        """Its name in the nest; InputError for a member that is nowhere, for all that is known."""
+        of = decl.of if isinstance(decl, Field) else decl
+        if isinstance(of, Member):
+            self.structures.come_to(of, self.where)
+        return self.variables.name(decl)
+
+    def bound(self, decl: Decl, node: Node) -> Expr | None:
         """A loop variable, or an integer that is set once, as i64; None for other variables."""
         if key(decl) in self.variables.bindings:
             return self.variables.bindings[key(decl)]
@@ -106,16 +115,24 @@ class Numbers(ABC):
         expr = None if self.has_data(node) else self.exact(node)
         return converted(self.value(node), i64) if expr is None else expr
 
+    def bound_of_loop(self, node: Node) -> Expr:
+        """An integer as i64, in which `n * m` is a parameter of its own."""
+        self.is_in_bound = True
+        try:
+            return self.index(node)
+        finally:
+            self.is_in_bound = False
+
     def has_data(self, node: Node) -> bool:
         """Does the number depend on anything but loop variables and integers that stay as they are?"""
         variables = self.variables
         changing = variables.written | (variables.declared - variables.loops) | self.arguments.keys()
-        for part in walk(node):
+        for part in parts(node):
             if part.kind in (CursorKind.ARRAY_SUBSCRIPT_EXPR, CursorKind.CALL_EXPR) or unary_operator(part) == "*":
                 return constant(node) is None
             if part.kind.is_expression() and not is_integer(part):
                 return constant(node) is None
-            decl = variable(part) if part.kind == CursorKind.DECL_REF_EXPR else None
+            decl = variable(part) if part.kind in _NAMES else None
             if decl is not None and key(decl) not in variables.bindings and key(decl) in changing:
                 return True
         return False
@@ -155,12 +172,12 @@ class Numbers(ABC):
             return Const(int(number)) if fits(int(number), i64) else None
         below = operands(node)
         match node.kind:
-            case CursorKind.DECL_REF_EXPR:
+            case kind if kind in _NAMES:
                 decl = variable(node)
                 assert decl is not None, "has_data refuses the rest"
                 if (bound := self.bound(decl, node)) is not None:
                     return bound
-                name = self.variables.name(decl)
+                name = self.name_of(decl)
                 self.variables.sizes.add(name)
                 return Var(name)
             case kind if kind in CASTS and len(below) == 1 and self.dtype(node) != boolean:
@@ -169,7 +186,9 @@ class Numbers(ABC):
                 arg = self.operand(node, below[0])
                 return Unary("-", arg) if arg is not None and unary_operator(node) == "-" else arg
             case CursorKind.BINARY_OPERATOR if operator(node) in _RING:
-                return combined(operator(node), self.operand(node, below[0]), self.operand(node, below[1]))
+                left, right = self.operand(node, below[0]), self.operand(node, below[1])
+                is_product = self.is_in_bound and operator(node) == "*" and self.is_parametric(left, right)
+                return self.product(left, right, node) if is_product else combined(operator(node), left, right)
             case CursorKind.BINARY_OPERATOR if operator(node) in ("/", "%"):
                 op = {"/": "truncdiv", "%": "truncmod"}[operator(node)]
                 return combined(op, self.exact(below[0]), self.exact(below[1]))
@@ -180,6 +199,33 @@ class Numbers(ABC):
         if operator(node) in COMPARISONS or operator(node) in ("&&", "||") or unary_operator(node) == "!":
             return Select(self.condition(node), Const(1), Const(0))
         return None
+
+    def is_parametric(self, *factors: Expr | None) -> bool:
+        """Are all of them sums of parameters, and none a number?"""
+        names = [_names_of(factor) if factor is not None else set() for factor in factors]
+        return all(found and found <= self.variables.sizes for found in names)
+
+    def product(self, left: Expr | None, right: Expr | None, node: Node) -> Expr:
+        """A parameter that is n * m, where both are no less than 0, and the product is one of its type."""
+        assert left is not None and right is not None, "both are parametric"
+        variables = self.variables
+        known = (name for name, factors in variables.factors.items() if factors == (left, right))
+        name = next(known, None)
+        if name is None:
+            name = variables.fresh("_".join(sorted(_names_of(left) | _names_of(right))))
+            variables.sizes.add(name)
+            variables.types[name] = i64
+            variables.factors[name] = left, right
+            variables.expressions[name] = product_text(left, right, variables.expressions)
+            if isinstance(left, Var) and isinstance(right, Var):
+                atoms = [next((k for k, v in variables.products.items() if v == f), (f.name,)) for f in (left, right)]
+                variables.products.setdefault(tuple(sorted(atoms[0] + atoms[1])), Var(name))
+        one, other = (c_text(factor, variables.expressions) for factor in (left, right))
+        limit = min(greatest(self.dtype(node)), LARGEST_SIZE)
+        fits = (f"{one} >= 0", f"{other} >= 0", f"({other} == 0 || {one} <= {limit} / {other})")
+        variables.fits[name] = tuple(dict.fromkeys((*variables.fits.get(name, ()), *fits)))
+        self.proofs.assumptions += [text for text in variables.range_of(name) if text not in self.proofs.assumptions]
+        return Var(name)
 
     def operand(self, node: Node, below: Node) -> Expr | None:
         return self.ring(below) if self.dtype(node).kind == "u" else self.exact(below)
@@ -228,3 +274,7 @@ class Numbers(ABC):
     def unproven(self, node: Node, why: str) -> Unproven:
         message = f"'{self.source.text(node)}' may leave '{node.type.spelling}': {why}"
         return Unproven(message, self.source.loc(node), "use signed integers, or loop bounds that keep it in range")
+
+
+def _names_of(expr: Expr) -> set[str]:
+    return {part.name for part in walk_ir(expr) if isinstance(part, Var)}

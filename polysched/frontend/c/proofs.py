@@ -16,7 +16,8 @@ from functools import reduce
 from polysched.errors import BudgetExceeded
 from polysched.frontend.c.types import greatest
 from polysched.ir.node import walk
-from polysched.ir.nodes import Binary, Const, Expr, Var
+from polysched.ir.nodes import COMPARISONS, Binary, Const, Expr, Select, Unary, Var
+from polysched.ir.text import show
 from polysched.model.affine import AffineSpace
 from polysched.model.known import Known, Unproven, Where
 from polysched.support import isl
@@ -84,3 +85,34 @@ class Proofs(Known):
 
         text = re.sub(r"\b[A-Za-z_]\w*\b", spelled, text)
         return f"({text})" if "||" in text else text
+
+
+def c_text(expr: Expr, names: dict[str, str]) -> str:
+    """A sum of parameters in C, computed in 64 bits."""
+    match expr:
+        case Const(value):
+            return f"{value}LL"
+        case Var(name):
+            return f"(long long){names[name]}"
+        case Unary("-", arg):
+            return f"(-{c_text(arg, names)})"
+        case Binary(op, left, right):
+            return _C[op].format(c_text(left, names), c_text(right, names))
+        case Select(cond, then, other):
+            return "({} ? {} : {})".format(*(c_text(part, names) for part in (cond, then, other)))
+    raise TypeError(f"{show(expr)} is no sum")
+
+
+def product_text(left: Expr, right: Expr, names: dict[str, str]) -> str:
+    """A product in C, which overflows without harm where it does not fit in 64 bits."""
+    return f"(long long)((unsigned long long){c_text(left, names)} * (unsigned long long){c_text(right, names)})"
+
+
+_C = {
+    **{op: f"({{}} {op} {{}})" for op in ("+", "-", "*", "&&", "||", *COMPARISONS)},
+    "truncdiv": "({} / {})",
+    "truncmod": "({} % {})",
+    "floordiv": "({0} / {1} - ({0} % {1} < 0))",  # isl divides by positive constants
+    "max": "({0} > {1} ? {0} : {1})",
+    "min": "({0} < {1} ? {0} : {1})",
+}

@@ -14,21 +14,19 @@ so is refused.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 
-from clang.cindex import StorageClass, TLSKind
+from clang.cindex import StorageClass
 
 from polysched.errors import InputError
-from polysched.frontend.c.elements import is_restrict
 from polysched.frontend.c.expressions import Expressions
-from polysched.frontend.c.file.clang import Key, Node, key, mentions
+from polysched.frontend.c.file.clang import Node
 from polysched.frontend.c.file.macros import Macros
 from polysched.frontend.c.file.marked import (
     Marked,
-    is_named_outside,
     macros_of_keywords,
     marked_region,
     pragma_pairs,
@@ -36,19 +34,21 @@ from polysched.frontend.c.file.marked import (
     require_read,
     require_visible,
 )
+from polysched.frontend.c.file.names import Field, Key, key, mentions, root
 from polysched.frontend.c.file.preprocessed import preprocessed
 from polysched.frontend.c.file.source import Source, parse
-from polysched.frontend.c.proofs import Proofs
+from polysched.frontend.c.memory.apart import exposed_in_memory, fixed, interleaved, named, unaliased
+from polysched.frontend.c.memory.structures import guarded
+from polysched.frontend.c.proofs import Proofs, product_text
 from polysched.frontend.c.region import Region
 from polysched.frontend.c.shapes import shaped
 from polysched.frontend.c.statements import Statements
-from polysched.frontend.c.types import greatest
-from polysched.frontend.c.variables import Variables, find_variables, is_array, is_pointer, read_after
+from polysched.frontend.c.variables import Variables, find_variables, read_after
 from polysched.frontend.temporaries import declare, reads_earlier_value
-from polysched.ir.dtypes import DType, i64
+from polysched.ir.dtypes import i64
 from polysched.ir.node import rewrite
 from polysched.ir.node import walk as walk_ir
-from polysched.ir.nodes import LARGEST_SIZE, Array, Cast, Expr, For, Function, Load, Stmt, Store, Var
+from polysched.ir.nodes import Array, Cast, Expr, For, Function, Stmt, Store, Var
 from polysched.ir.verify import verify
 from polysched.support.entry import entry
 
@@ -130,7 +130,7 @@ def _region(macros: Macros, marked: Marked, name: str, pure: frozenset[str]) -> 
     proofs = Proofs(variables.types, variables.expressions)
     read = Expressions(source, variables, proofs, pure=pure)
     body = Statements(read).block(marked.statements)
-    body, arrays = _exposed_in_memory(*shaped(body, read), variables)
+    body, arrays = exposed_in_memory(*shaped(body, read), variables)
     _require_loops_dead(source, marked, variables)
     require_visible(source, marked, variables)
     temporaries = _temporaries(marked, variables, body, arrays)
@@ -138,12 +138,17 @@ def _region(macros: Macros, marked: Marked, name: str, pure: frozenset[str]) -> 
     body = _with_sizes(body, variables.sizes)
     private = {array.name for array in temporaries}
     shared = tuple(a for a in arrays.values() if a.space == "global" and a.name not in private)
+    reached = read.structures.conditions(source, proofs, variables)
+    for size in variables.sizes & variables.decls.keys():
+        variables.expressions[size] = guarded(variables.decls[size], variables.expressions[size], reached)
+    for product, factors in variables.factors.items():
+        variables.expressions[product] = product_text(*factors, variables.expressions)
     function = _function(source, marked, name, body, shared, variables)
     verify(function, "source")
-    sized = (_range_of(size, variables) for size in function.sizes)
+    sized = (variables.range_of(size) for size in function.sizes)
     every = arrays | read.arrays
     _require_addresses(source, shared, variables)
-    expansions, conditions = preprocessed(macros, marked, variables.decls.values())
+    expansions, conditions = preprocessed(macros, marked, map(root, variables.decls.values()))
     return Region(
         function=function,
         path=source.path,
@@ -151,9 +156,11 @@ def _region(macros: Macros, marked: Marked, name: str, pure: frozenset[str]) -> 
         end=marked.end,
         indent=marked.indent,
         expressions={parameter: _expression(parameter, every, variables) for parameter in function.params},
-        unaliased=_unaliased(shared, variables, marked),
-        named=_named(shared, variables),
-        assumptions=(*chain.from_iterable(sized), *proofs.assumptions),
+        unaliased=unaliased(shared, variables, marked),
+        named=named(shared, variables),
+        interleaved=interleaved(shared, variables),
+        fixed=tuple(fixed(function, shared, variables)),
+        assumptions=tuple(dict.fromkeys(chain(*reached.values(), *sized, proofs.assumptions))),
         macros=expansions,
         conditions=conditions,
         taken=source.names,
@@ -182,7 +189,7 @@ def _require_loops_dead(source: Source, marked: Marked, variables: Variables) ->
         if name not in variables.loops - variables.declared:
             continue
         hint = f"declare '{decl.spelling}' in the for, as in for (int {decl.spelling} = 0; ...)"
-        if name in variables.exposed:
+        if variables.is_exposed(decl):
             raise source.error(node, f"other functions may read the loop variable '{decl.spelling}'", hint)
         if (read := read_after(marked.path, marked.statements, name)) is not None:
             message = f"the loop variable '{decl.spelling}' is read after the region, which does not set it"
@@ -203,7 +210,7 @@ def _temporaries(
                 raise variables.source.error(decl, message, f"give it a value, as in {decl.spelling} = 0")
             found.append(replace(array, space="private"))
         elif not (
-            key(decl) in variables.exposed
+            variables.is_exposed(decl)
             or reads_earlier_value(body, array.name)
             or read_after(marked.path, marked.statements, key(decl))
         ):
@@ -247,80 +254,16 @@ def _expression(name: str, arrays: dict[str, Array], variables: Variables) -> st
     text = variables.expressions[name]
     if name not in arrays:
         return text
-    rank = len(arrays[name].shape)
+    rank, decl = len(arrays[name].shape), variables.decls[name]
+    if isinstance(decl, Field):
+        return f"&{decl.of.spelling}{'[0]' * (rank - 1)}.{decl.members}"
     return text if rank == 1 else f"&{text}{'[0]' * rank}"
-
-
-def _range_of(size: str, variables: Variables) -> Iterator[str]:
-    """What a size must be beyond what its C type says: from 0 to LARGEST_SIZE."""
-    if size in variables.decls:
-        dtype, text = variables.types[size], variables.expressions[size]
-        if dtype.kind == "i":
-            yield f"{text} >= 0"
-        if greatest(dtype) > LARGEST_SIZE:
-            yield f"{text} <= {LARGEST_SIZE}"
 
 
 def _require_addresses(source: Source, arrays: Iterable[Array], variables: Variables) -> None:
     """A scalar that the region sets is reached by its address."""
     for array in arrays:
         decl = variables.decls[array.name]
-        if not array.shape and decl.storage_class == StorageClass.REGISTER:
+        if not array.shape and root(decl).storage_class == StorageClass.REGISTER:
             message = f"'{decl.spelling}' is in a register, and has no address"
             raise source.error(decl, message, f"declare it without register: {decl.type.spelling} {decl.spelling}")
-
-
-def _unaliased(arrays: Iterable[Array], variables: Variables, marked: Marked) -> frozenset[str]:
-    """Arrays that overlap no other: restrict pointers of which no other pointer was made; and where no other pointer is
-    around, all that is declared."""
-    decls = {array.name: variables.decls[array.name] for array in arrays}
-    roaming = any(_roams(name, variables) for name in decls)
-    return frozenset(
-        name
-        for name, decl in decls.items()
-        if (is_restrict(decl) and not is_named_outside(marked, key(decl)))
-        or (not is_pointer(decl) and (not roaming or (not is_array(decl) and key(decl) not in variables.exposed)))
-    )
-
-
-def _named(arrays: Iterable[Array], variables: Variables) -> frozenset[str]:
-    """Arrays and scalars whose names mean the same elements to all threads."""
-    if variables.source.has_threadprivate:
-        return frozenset()
-    decls = ((array.name, variables.decls[array.name]) for array in arrays)
-    return frozenset(name for name, decl in decls if not is_pointer(decl) and decl.tls_kind == TLSKind.NONE)
-
-
-def _exposed_in_memory(
-    body: tuple[Stmt, ...], arrays: dict[str, Array], variables: Variables
-) -> tuple[tuple[Stmt, ...], dict[str, Array]]:
-    """Scalars that a store through a pointer may change are read from memory; InputError for sizes among them."""
-    stored = {node.array for node in walk_ir(body) if isinstance(node, Store)}
-    pointers = [a for a in arrays.values() if a.name in stored and a.space == "global" and _roams(a.name, variables)]
-    used = {node.name for node in walk_ir(body) if isinstance(node, Var)} | variables.sizes
-    changing: dict[str, Array] = {}
-    for name in sorted(used & set(variables.decls)):
-        decl, dtype = variables.decls[name], variables.types[name]
-        writer = next((pointer for pointer in pointers if _may_alias(pointer.dtype, dtype)), None)
-        if writer is None or key(decl) not in variables.exposed or decl.type.is_const_qualified():
-            continue
-        if name in variables.sizes:
-            message = f"'{name}' may change in the region: '{writer.name}' may point to it"
-            raise variables.source.error(decl, message, f"copy '{name}' to a local variable before the region")
-        changing[name] = Array(name, dtype, ())
-
-    def rule(node: Expr | Stmt) -> Expr | None:
-        return Load(node.name, (), node.dtype) if isinstance(node, Var) and node.name in changing else None
-
-    return rewrite(body, rule), arrays | changing
-
-
-def _roams(name: str, variables: Variables) -> bool:
-    """Is it a pointer that may point into another array?"""
-    decl = variables.decls[name]
-    return is_pointer(decl) and not is_restrict(decl)
-
-
-def _may_alias(one: DType, other: DType) -> bool:
-    """C's rule of effective types: equal but for the sign, or characters."""
-    return one.bits == 8 or (one.bits == other.bits and one.is_float == other.is_float)

@@ -43,6 +43,8 @@ class Region:
     expressions: dict[str, str]  # parameter -> C: the value of a size or scalar, a pointer to an array's first element
     unaliased: frozenset[str]  # arrays that overlap no other of the nest, as the C text shows
     named: frozenset[str] = frozenset()  # arrays and scalars that are declared as such, rather than reached by pointers
+    interleaved: tuple[frozenset[str], ...] = ()  # arrays that are members of one array of structures
+    fixed: tuple[tuple[str, str], ...] = ()  # places in memory, and arrays whose stores must not change what is there
     assumptions: tuple[str, ...]  # C conditions, in names visible at the region
     macros: tuple[Expansion, ...] = ()  # what they stood for, and
     conditions: tuple[Held, ...] = ()  # what held, where the text was read
@@ -51,4 +53,5 @@ class Region:
 
     def may_overlap(self, one: str, other: str, written: Set[str]) -> bool:
         """Might two arrays overlap, one of which is written, as far as the C text shows?"""
-        return bool({one, other} & written) and not {one, other} & self.unaliased
+        is_apart = bool({one, other} & self.unaliased) or any({one, other} <= group for group in self.interleaved)
+        return bool({one, other} & written) and not is_apart

@@ -9,14 +9,14 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial, reduce
 
-from polysched.frontend.c.elements import UNKNOWN, is_restrict
+from polysched.frontend.c.declarations import is_restrict
+from polysched.frontend.c.elements import UNKNOWN
 from polysched.frontend.c.expressions import Expressions
-from polysched.frontend.c.proofs import Proofs
+from polysched.frontend.c.proofs import Proofs, c_text
 from polysched.frontend.c.variables import is_pointer
 from polysched.ir.dtypes import i64
 from polysched.ir.node import rewrite, walk
-from polysched.ir.nodes import COMPARISONS, Array, Binary, Const, Expr, Load, Select, Stmt, Store, Unary, Var
-from polysched.ir.text import show
+from polysched.ir.nodes import Array, Binary, Const, Expr, Load, Stmt, Store, Var
 from polysched.model.affine import NotAffine, expression
 from polysched.model.known import Where, accesses
 from polysched.model.rows import Rows, rows_of
@@ -31,7 +31,7 @@ def shaped(body: tuple[Stmt, ...], read: Expressions) -> tuple[tuple[Stmt, ...],
     """The body with rows for subscripts, and the arrays with all their extents."""
     arrays = dict(read.arrays)
     for name, node in read.products.items():
-        rows = rows_of(_uses(name, body), read.proofs)
+        rows = rows_of(_uses(name, body), read.proofs, named=read.variables.products)
         if rows is None:
             message = f"subscript '{read.source.text(node)}' of '{name}' is not affine, and shows no rows"
             hint = f"write {name}[i * n + j] with j from 0 to n - 1, or declare {name}[][n]"
@@ -150,32 +150,6 @@ def _unknown_extent(name: str, read: Expressions) -> Expr:
 
 def _assume_products_fit(array: Array, limit: int, read: Expressions) -> None:
     """The number of elements bounds every subscript: if it fits in the type of the subscripts, none of them wraps."""
-    outer, *rows = (_c_text(extent, read.variables.expressions) for extent in array.shape)
+    outer, *rows = (c_text(extent, read.variables.expressions) for extent in array.shape)
     empty = "".join(f"{row} == 0 || " for row in rows)
     read.proofs.assumptions.append(f"({empty}{outer} <= {limit}{''.join(f' / {row}' for row in rows)})")
-
-
-def _c_text(expr: Expr, names: dict[str, str]) -> str:
-    """An extent in C, computed in 64 bits."""
-    match expr:
-        case Const(value):
-            return f"{value}LL"
-        case Var(name):
-            return f"(long long){names[name]}"
-        case Unary("-", arg):
-            return f"(-{_c_text(arg, names)})"
-        case Binary(op, left, right):
-            return _C[op].format(_c_text(left, names), _c_text(right, names))
-        case Select(cond, then, other):
-            return "({} ? {} : {})".format(*(_c_text(part, names) for part in (cond, then, other)))
-    raise TypeError(f"{show(expr)} is no extent")
-
-
-_C = {
-    **{op: f"({{}} {op} {{}})" for op in ("+", "-", "*", "&&", "||", *COMPARISONS)},
-    "truncdiv": "({} / {})",
-    "truncmod": "({} % {})",
-    "floordiv": "({0} / {1} - ({0} % {1} < 0))",  # isl divides by positive constants
-    "max": "({0} > {1} ? {0} : {1})",
-    "min": "({0} < {1} ? {0} : {1})",
-}

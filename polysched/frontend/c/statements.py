@@ -24,13 +24,13 @@ from polysched.frontend.c.file.clang import (
     children,
     initialiser,
     is_integer,
-    key,
     operator,
     stripped,
     unary_operator,
-    variable,
 )
-from polysched.frontend.c.loops import head_of
+from polysched.frontend.c.file.heads import Start, head_of
+from polysched.frontend.c.file.names import key, variable
+from polysched.frontend.c.loops import no_range, range_of
 from polysched.frontend.c.types import arithmetic, converted, dtype_of, promoted
 from polysched.frontend.c.variables import is_array, is_pointer
 from polysched.ir.effects import may_change
@@ -57,7 +57,7 @@ class Statements:
             case CursorKind.DECL_STMT:
                 return tuple(stmt for decl in children(node) for stmt in self.declaration(decl))
             case CursorKind.FOR_STMT:
-                return (self.loop(node),)
+                return self.loop(node)
             case CursorKind.IF_STMT:
                 return (self.branch(node),)
             case CursorKind.PAREN_EXPR:
@@ -128,7 +128,7 @@ class Statements:
         if decl.storage_class in (StorageClass.STATIC, StorageClass.EXTERN):
             raise error(decl, f"'{name}' outlives the region", "declare it before the region")
         if is_array(decl):
-            return (self.local_array(decl),)
+            return self.local_pointer(decl) if is_pointer(decl) else (self.local_array(decl),)
         if decl.type.get_canonical().is_volatile_qualified() or dtype_of(decl.type) is None:
             raise error(decl, f"'{name}' has the type '{decl.type.spelling}'", "a nest has integers, float and double")
         if (value := initialiser(decl)) is None:
@@ -140,11 +140,19 @@ class Statements:
         array = self.read.scalar(decl, self.read.dtype(value))
         return (Store(array.name, (), self.read.value(value), self.source.loc(decl)),)
 
+    def local_pointer(self, decl: Node) -> tuple[Stmt, ...]:
+        """Nothing is done: the pointer is another name for what it points to."""
+        if (value := initialiser(decl)) is None:
+            hint = "declare it where it gets its value"
+            raise self.source.error(decl, f"the pointer '{decl.spelling}' is declared without a value", hint)
+        if key(decl) in self.variables.written:
+            hint = "subscript a pointer that stays where it is"
+            raise self.source.error(decl, f"the pointer '{decl.spelling}' changes in the region", hint)
+        self.read.point(decl, value)
+        return ()
+
     def local_array(self, decl: Node) -> Stmt:
         array = self.read.array(decl, decl)
-        if is_pointer(decl):
-            message = f"the pointer '{decl.spelling}' is declared in the region"
-            raise self.source.error(decl, message, "subscript the array that it points to")
         if any(part.kind == CursorKind.INIT_LIST_EXPR for part in children(decl)):
             raise self.source.error(decl, f"'{decl.spelling}' has an initializer", "assign its elements in loops")
         names = {node.name for extent in array.shape for node in walk_ir(extent) if isinstance(node, Var)}
@@ -153,21 +161,37 @@ class Statements:
             raise self.source.error(decl, message, "declare it with its largest extent")
         return Alloc(array, self.source.loc(decl))
 
-    def loop(self, node: Node) -> For:
-        decl, lo, hi, step, inner = head_of(self.read, node)
-        variables, outside = self.variables, self.read.where
+    def loop(self, node: Node) -> tuple[Stmt, ...]:
+        """The loop, and before it what its head does with other variables; their steps end its body."""
+        head = head_of(node)
+        if head is None:
+            raise no_range(self.read, node)
+        before = tuple(stmt for start in head.before for stmt in self.started(start))
+        found = range_of(self.read, node, head)
+        decl, variables, outside = head.decl, self.variables, self.read.where
         if key(decl) in variables.bindings:
             raise self.source.error(node, f"an outer loop has the variable '{decl.spelling}' too", "use another one")
         name = variables.loop_name(decl, (loop.var for loop in outside.loops))
-        loop = For(name, lo, hi, step, (), loc=self.source.loc(node))
+        loop = For(name, found.lo, found.hi, found.step, (), loc=self.source.loc(node))
         self.require_affine(node, loop)
         bindings = dict(variables.bindings)
         self.read.where = outside.inside(loop)
         variables.bindings[key(decl)] = Var(name)
-        body = self.statement(inner)
+        body = (*self.statement(children(node)[-1]), *self.block(head.after))
         self.read.where, variables.bindings = outside, bindings
         self.require_fixed(node, loop.hi, body)
-        return replace(loop, body=body)
+        return (*before, replace(loop, body=body))
+
+    def started(self, start: Start) -> tuple[Stmt, ...]:
+        """What the head of a loop does at first, beside starting its own variable."""
+        if start.node.kind == CursorKind.VAR_DECL:
+            return self.declaration(start.node)
+        if start.is_chained:
+            target = children(start.node)[0]
+            self.check_target(target)
+            assert start.value is not None, "it is chained"
+            return (self.store(start.node, target, converted(self.read.value(start.value), self.read.dtype(target))),)
+        return self.statement(start.node)
 
     def require_affine(self, node: Node, loop: For) -> None:
         """Bounds may come from data; of loop variables and parameters they must be sums."""

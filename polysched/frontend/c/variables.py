@@ -13,28 +13,19 @@ Where the flow of control is not plain (goto, switch), any mention outside of th
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from clang.cindex import CursorKind, LinkageKind, StorageClass, TypeKind
 
-from polysched.frontend.c.file.clang import (
-    Key,
-    Node,
-    bare,
-    children,
-    key,
-    mentions,
-    operator,
-    stripped,
-    unary_operator,
-    variable,
-    walk,
-)
+from polysched.frontend.c.file.clang import Node, bare, children, operator, stripped, unary_operator, walk
+from polysched.frontend.c.file.heads import head_of
+from polysched.frontend.c.file.names import Decl, Field, Key, Member, key, mentions, set_by, variable
 from polysched.frontend.c.file.source import Source
-from polysched.frontend.c.types import dtype_of
+from polysched.frontend.c.types import dtype_of, greatest
 from polysched.ir.dtypes import DType
-from polysched.ir.nodes import Expr
+from polysched.ir.node import walk as walk_ir
+from polysched.ir.nodes import LARGEST_SIZE, Expr, Var
 from polysched.model.affine import is_name
 
 _POINTERS = (TypeKind.POINTER, TypeKind.CONSTANTARRAY, TypeKind.VARIABLEARRAY, TypeKind.INCOMPLETEARRAY)
@@ -52,16 +43,19 @@ class Variables:
     assigned: frozenset[Key]  # anywhere in the function
     names: dict[Key, str] = field(default_factory=dict)
     loop_names: set[str] = field(default_factory=set)
-    decls: dict[str, Node] = field(default_factory=dict)  # by name in the nest
+    decls: dict[str, Decl] = field(default_factory=dict)  # by name in the nest
     types: dict[str, DType] = field(default_factory=dict)  # of scalars, by name in the nest
     expressions: dict[str, str] = field(default_factory=dict)  # C's spelling, by name in the nest
+    products: dict[tuple[str, ...], Var] = field(default_factory=dict)  # of parameters -> a parameter of its own
+    factors: dict[str, tuple[Expr, Expr]] = field(default_factory=dict)  # of such a parameter
+    fits: dict[str, tuple[str, ...]] = field(default_factory=dict)  # what must hold for it to be the product
     sizes: set[str] = field(default_factory=set)
     bindings: dict[Key, Expr] = field(default_factory=dict)  # integers of the region that are set once, as i64
 
-    def name(self, decl: Node) -> str:
+    def name(self, decl: Decl) -> str:
         """The variable's name in the nest: its own, unless another one has it or isl keeps it for itself."""
         if key(decl) not in self.names:
-            name = self.fresh(decl.spelling)
+            name = self.fresh(re.sub(r"->|\[\]\.", ".", decl.spelling))
             self.names[key(decl)] = name
             self.decls[name] = decl
             self.expressions[name] = decl.spelling
@@ -89,6 +83,25 @@ class Variables:
             name = f"{wish}_{count}"
         return name
 
+    def range_of(self, size: str) -> Iterator[str]:
+        """What a size must be beyond what its C type says, as C: from 0 to LARGEST_SIZE, and a product no other one."""
+        text = self.expressions[size]
+        if size in self.decls:
+            dtype = self.types[size]
+            if dtype.kind == "i":
+                yield f"{text} >= 0"
+            if greatest(dtype) > LARGEST_SIZE:
+                yield f"{text} <= {LARGEST_SIZE}"
+        elif size in self.factors:
+            for factor in (part.name for part in walk_ir(self.factors[size]) if isinstance(part, Var)):
+                yield from self.range_of(factor)
+            yield from self.fits[size]
+            yield f"{text} >= 0"
+
+    def is_exposed(self, decl: Decl) -> bool:
+        """May others read it, or write it by a pointer?"""
+        return isinstance(decl, Member | Field) or key(decl) in self.exposed
+
     def order(self, name: str) -> tuple[int, str]:
         """Where it is declared, for a list in the user's order."""
         decl = self.decls.get(name)
@@ -113,13 +126,9 @@ def _scan(statements: Iterable[Node]) -> tuple[frozenset[Key], frozenset[Key], f
     heads: set[int] = set()
     for node in (node for statement in statements for node in walk(statement)):
         if node.kind == CursorKind.FOR_STMT:
-            for part in children(node)[:-1]:
-                if (decl := set_by(part)) is not None:
-                    loops.add(key(decl))
-                    heads.add(part.hash)
-                for below in children(part):
-                    if below.kind == CursorKind.VAR_DECL:
-                        loops.add(key(below))
+            if (head := head_of(node)) is not None:
+                loops.add(key(head.decl))
+                heads |= {head.start.node.hash, head.change.hash}
         elif node.kind == CursorKind.VAR_DECL:
             declared.add(key(node))
         elif node.hash not in heads and (decl := set_by(node)) is not None:
@@ -127,26 +136,21 @@ def _scan(statements: Iterable[Node]) -> tuple[frozenset[Key], frozenset[Key], f
     return frozenset(loops), frozenset(written), frozenset(declared)
 
 
-def set_by(node: Node) -> Node | None:
-    """The variable that an assignment, ++ or -- sets; None if it is no such expression, or sets an element."""
-    op, unary = operator(node), unary_operator(node)
-    sets = op == "=" or (op.endswith("=") and op not in ("==", "!=", "<=", ">=")) or unary[-2:] in ("++", "--")
-    return variable(children(node)[0]) if sets else None
-
-
 def _outlives(decl: Node) -> bool:
     """Is it global, or static?"""
     return decl.linkage != LinkageKind.NO_LINKAGE or decl.storage_class in (StorageClass.STATIC, StorageClass.EXTERN)
 
 
-def is_pointer(decl: Node) -> bool:
-    """Is it declared as a pointer, or an array parameter?"""
+def is_pointer(decl: Decl) -> bool:
+    """Is it declared as a pointer, or an array parameter? So others may point to its elements, as to all members."""
+    if isinstance(decl, Member | Field):
+        return isinstance(decl, Member) or is_pointer(decl.of)
     kind = decl.type.get_canonical().kind
     return kind == TypeKind.POINTER or (decl.kind == CursorKind.PARM_DECL and kind in _POINTERS)
 
 
-def is_array(decl: Node) -> bool:
-    return decl.type.get_canonical().kind in _POINTERS
+def is_array(decl: Decl) -> bool:
+    return isinstance(decl, Field) or decl.type.get_canonical().kind in _POINTERS
 
 
 _Flow = tuple[Node | None, bool]  # where the value may be read, and whether it is surely assigned

@@ -18,7 +18,6 @@ from polysched.frontend.c.types import dtype_of
 from polysched.ir.dtypes import f32, f64
 
 Node: TypeAlias = Cursor
-Key = tuple[str, int]
 
 
 class _Ranges(ctypes.Structure):
@@ -169,27 +168,6 @@ def stripped(node: Node) -> Node:
             break
         (node,) = below
     return node
-
-
-def variable(node: Node) -> Node | None:
-    """The declaration of the variable or parameter that the expression names; None if it is anything else."""
-    node = stripped(node)
-    if node.kind != CursorKind.DECL_REF_EXPR:
-        return None
-    decl = node.referenced
-    return decl if decl is not None and decl.kind in (CursorKind.VAR_DECL, CursorKind.PARM_DECL) else None
-
-
-def mentions(*roots: Node) -> Iterator[tuple[Node, Node]]:
-    """Where variables are named in these expressions and statements, and their declarations."""
-    for node in (node for root in roots for node in walk(root)):
-        if node.kind == CursorKind.DECL_REF_EXPR and (decl := variable(node)) is not None:
-            yield node, decl
-
-
-def key(decl: Node) -> Key:
-    """The same for all declarations of one variable, and for no other."""
-    return decl.spelling, decl.canonical.hash
 
 
 def takes_arguments(macro: Node) -> bool:

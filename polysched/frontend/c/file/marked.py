@@ -22,7 +22,8 @@ from dataclasses import dataclass
 from clang.cindex import CursorKind, TokenKind
 
 from polysched.errors import InputError, Loc
-from polysched.frontend.c.file.clang import Key, Node, children, key, mentions, skipped, walk
+from polysched.frontend.c.file.clang import Node, children, skipped, walk
+from polysched.frontend.c.file.names import Key, key, mentions, root
 from polysched.frontend.c.file.source import Source, functions
 from polysched.frontend.c.variables import Variables
 
@@ -176,7 +177,7 @@ def require_visible(source: Source, marked: Marked, variables: Variables) -> Non
         before = (child for child in children(node) if child.extent.end.offset <= marked.begin)
         declared = (part for child in before if child.kind == CursorKind.DECL_STMT for part in children(child))
         visible |= {part.spelling: part for part in declared if part.kind == CursorKind.VAR_DECL}
-    for decl in variables.decls.values():
+    for decl in map(root, variables.decls.values()):
         meant = visible.get(decl.spelling, decl)
         if key(decl) not in variables.declared and key(meant) != key(decl):
             message = f"'{decl.spelling}' hides another variable of this name, which the region needs"

@@ -34,7 +34,8 @@ _POSITION = {"__LINE__", "__FILE__", "__BASE_FILE__", "__COUNTER__", "__DATE__",
 _JUMPS = {"for", "while", "do", "if", "else", "switch", "case", "default", "goto", "break", "continue", "return"}
 _TYPES = {"char", "short", "int", "long", "float", "double", "signed", "unsigned", "void"}
 _NUMBER = re.compile(rf"(?:[-+*/%()<>=!~^&| ]|\b(?:{'|'.join(_TYPES)})\b|\.?\d(?:[eEpP][+-]|[\w.])*)+")
-_KINDS = ("VAR", "PARM", "TYPEDEF", "FUNCTION", "ENUM")
+_KINDS = ("VAR", "PARM", "TYPEDEF", "FUNCTION", "ENUM", "STRUCT")
+_REFERENCES = (CursorKind.DECL_REF_EXPR, CursorKind.MEMBER_REF_EXPR, CursorKind.TYPE_REF)
 _DECLARATIONS = frozenset(getattr(CursorKind, f"{kind}_DECL") for kind in _KINDS)
 
 
@@ -92,9 +93,12 @@ def _needed(macros: Macros, marked: Marked, variables: Iterable[Node]) -> list[N
     found.update((node.hash, node) for node in new[len(marked.statements) :])
     while new:
         for node in walk(new.pop()):
-            if node.kind not in (CursorKind.DECL_REF_EXPR, CursorKind.TYPE_REF) or node.referenced is None:
+            if node.kind not in _REFERENCES or node.referenced is None:
                 continue
-            for decl in (node.referenced, node.referenced.canonical, node.referenced.get_definition()):
+            used = node.referenced
+            if node.kind == CursorKind.MEMBER_REF_EXPR:
+                used = used.semantic_parent
+            for decl in (used, used.canonical, used.get_definition()):
                 if decl is not None and decl.kind == CursorKind.ENUM_CONSTANT_DECL:
                     decl = decl.semantic_parent
                 if decl is None or decl.kind not in _DECLARATIONS or decl.hash in found:

@@ -1,0 +1,1 @@
+"""The memory of a region: structures that it goes to, and what overlaps."""
