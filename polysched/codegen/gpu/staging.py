@@ -27,11 +27,14 @@ from typing import Any
 from polysched.codegen.gpu.copies import Lanes, copied, element_of, fits_when
 from polysched.codegen.gpu.ends import Ends
 from polysched.codegen.gpu.footprint import in_locals
-from polysched.codegen.gpu.staging_plan import NoCopies, Plan, Surroundings, plan_of, surroundings
+from polysched.codegen.gpu.staging_plan import NoCopies, Plan, Surroundings, bytes_of, plan_of, surroundings
 from polysched.codegen.gpu.thread_nest import (
+    block_shape,
     each_kernel,
+    each_phase,
     edges,
     inside,
+    is_in_phases,
     on_threads,
     over,
     over_all,
@@ -50,19 +53,37 @@ from polysched.prelude.padding.padded_copy import is_zero_outside
 from polysched.support import trace
 
 
-def stage(fn: Function, *, double_buffer: bool = False) -> Function:
-    """`fn` with every kernel that updates elements in a serial loop of constant chunks as above."""
+def stage(fn: Function, *, double_buffer: bool = False, room: int = LIMITS.shared) -> Function:
+    """`fn` with every kernel, and every phase of one, that updates elements in a serial loop of constant chunks as
+    above; of kernels in phases, blocks share so many bytes."""
     known = surroundings(fn, 2 if double_buffer else 1)
 
-    def staged(kernel: For, host: dict[str, For]) -> Any:
+    def staged(kernel: For, host: dict[str, For], around: Surroundings = known) -> Any:
         try:
-            return StagedKernel(plan_of(thread_nest(kernel), known), known, host).statements()
+            return StagedKernel(plan_of(thread_nest(kernel), around), around, host).statements()
         except NoCopies as why:
             for loop in _chunks(kernel):
                 trace.decline("copied in chunks", loop.origin, str(why))
             return kernel
 
-    return each_kernel(fn, staged)
+    def in_phases(kernel: For, host: dict[str, For]) -> Any:
+        if not is_in_phases(kernel):
+            return staged(kernel, host)
+        shape, left = block_shape(kernel), room
+
+        def phase(nest: For) -> Any:
+            nonlocal left
+            if block_shape(nest) != shape:  # the other threads would not wait for these
+                return nest
+            own = [stmt.array for stmt in walk(kernel) if isinstance(stmt, Alloc) and stmt.array.space == "shared"]
+            free = left - sum(map(bytes_of, own))
+            made = staged(nest, host, replace(known, shared=[array.name for array in own], room=free))
+            left -= sum(bytes_of(node.array) for node in walk(made) if isinstance(node, Alloc) and node.array.space == "shared")
+            return made
+
+        return each_phase(kernel, phase)
+
+    return each_kernel(fn, in_phases)
 
 
 def _chunks(kernel: For) -> list[For]:
@@ -257,7 +278,8 @@ class StagedKernel:
         values[Load(store.array, store.index, self.sums.dtype)] = self.ends.register
         plain = self.without_guards(store.value)
         new = rewrite(plain, lambda node: values.get(node) if isinstance(node, Expr) else None)
-        body = self.over_points((Store(self.sums.name, self.own, new, store.loc),))
+        update: tuple[Stmt, ...] = (Store(self.sums.name, self.own, new, store.loc),)
+        body = self.over_points(update if plan.runs_anywhere else where(self.points_inside(), *update))
         kind = "unrolled" if prod(s.trips for s in (*plan.chunk, *plan.nest.points)) <= UNROLLED_UPDATES else "serial"
         for side in reversed(plan.chunk):
             counter = self.counters[side.loop.var]

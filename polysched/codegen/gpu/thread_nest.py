@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from polysched.codegen.lowered import chain, from_start, is_mapped
+from polysched.codegen.lowered import around, chain, from_start, is_mapped
 from polysched.codegen.memory.tile_nest import Side, mentions, side_of
 from polysched.config.target import LIMITS
 from polysched.ir.effects import may_change
@@ -62,13 +62,13 @@ class ThreadNest:
 
 def thread_nest(loop: For) -> ThreadNest | None:
     """`loop` as such a kernel; None if it is none, or has bounds that its own stores may change."""
-    around = chain((loop,))
-    body = around[-1].body
+    outer = chain((loop,))
+    body = outer[-1].body
     sums = [k for k, stmt in enumerate(body) if isinstance(stmt, For) and stmt.kind == "serial"]
     if len(body) > 1 and len(sums) != 1:
         return None
     place = sums[0] if len(body) > 1 else 0
-    loops = [*around, *chain(body[place : place + 1])]
+    loops = [*outer, *chain(body[place : place + 1])]
     body = loops[-1].body
     if len(body) != 1 or not isinstance(body[0], Store) or any(may_change(each.lo, each.hi) for each in loops):
         return None
@@ -80,12 +80,12 @@ def thread_nest(loop: For) -> ThreadNest | None:
     if thread_sides is None or point_sides is None:
         return None
     nest = ThreadNest(tuple(blocks), thread_sides, tuple(serial), point_sides, body[0])
-    if len(around[-1].body) == 1:
+    if len(outer[-1].body) == 1:
         return nest
-    before, after = (_at_points(part, points) for part in (around[-1].body[:place], around[-1].body[place + 1 :]))
+    before, after = (_at_points(part, points) for part in (outer[-1].body[:place], outer[-1].body[place + 1 :]))
     if before is None or after is None:
         return None
-    return replace(nest, before=before, after=after, shared=sum(each.kind == "serial" for each in around))
+    return replace(nest, before=before, after=after, shared=sum(each.kind == "serial" for each in outer))
 
 
 def _at_points(body: Sequence[Stmt], points: Sequence[For]) -> tuple[Store, ...] | None:
@@ -131,6 +131,47 @@ def each_kernel(fn: Function, change: Callable[[For, dict[str, For]], Any]) -> F
         return new
 
     return map_children(fn, visit)
+
+
+def blocks_of(kernel: For) -> list[For]:
+    """Its loops over blocks, each all there is in the one around."""
+    blocks = [kernel] if is_mapped(kernel, "block") else []
+    while blocks and len(blocks[-1].body) == 1 and is_mapped(blocks[-1].body[0], "block"):
+        blocks += blocks[-1].body  # type: ignore[arg-type]  # a loop
+    return blocks
+
+
+def is_in_phases(kernel: For) -> bool:
+    """Do loops over threads follow one another in its blocks?"""
+    blocks = blocks_of(kernel)
+    return bool(blocks) and sum(is_mapped(stmt, "thread") for stmt in blocks[-1].body) > 1
+
+
+def block_shape(kernel: For) -> dict[str, int | None]:
+    """How many threads its loops ask for at most along each axis; None where that is unknown."""
+    shape: dict[str, int | None] = {}
+    for loop in walk(kernel):
+        if is_mapped(loop, "thread"):
+            side = side_of(loop, [loop.var], LIMITS.block)
+            size = side.trips if side else None
+            known = shape.get(loop.kind, 0)
+            shape[loop.kind] = None if size is None or known is None else max(size, known)
+    return shape
+
+
+def each_phase(kernel: For, change: Callable[[For], Any]) -> For:
+    """The kernel with what `change` makes of each of its phases, given as a kernel of its own."""
+    blocks, body = blocks_of(kernel), list[Stmt]()
+    for stmt in blocks[-1].body:
+        if is_mapped(stmt, "thread"):
+            made = change(*around(blocks, (stmt,)))
+            (made,) = made if isinstance(made, tuple) else (made,)
+            body += blocks_of(made)[-1].body
+        else:
+            body.append(stmt)
+    (whole,) = around(blocks, tuple(body))
+    assert isinstance(whole, For)
+    return whole
 
 
 def counted(side: Side, counter: Expr) -> Expr:
