@@ -29,6 +29,7 @@ from polysched.codegen.gpu.ends import Ends
 from polysched.codegen.gpu.footprint import in_locals
 from polysched.codegen.gpu.staging_plan import NoCopies, Plan, Surroundings, bytes_of, plan_of, surroundings
 from polysched.codegen.gpu.thread_nest import (
+    ThreadNest,
     block_shape,
     each_kernel,
     each_phase,
@@ -39,6 +40,7 @@ from polysched.codegen.gpu.thread_nest import (
     over,
     over_all,
     thread_nest,
+    widened,
 )
 from polysched.codegen.lowered import around, private
 from polysched.codegen.memory.tile_nest import full_when, mentions, side_of
@@ -47,7 +49,22 @@ from polysched.config.target import LIMITS
 from polysched.ir.build import binary, conjunction, floormod, where
 from polysched.ir.integers.linear import Linear, added, cleared, expression, is_never_negative, never_negative
 from polysched.ir.node import rewrite, substitute, walk
-from polysched.ir.nodes import Alloc, Barrier, Const, Expr, For, Function, If, Let, Load, Select, Stmt, Store, Var
+from polysched.ir.nodes import (
+    Alloc,
+    Array,
+    Barrier,
+    Const,
+    Expr,
+    For,
+    Function,
+    If,
+    Let,
+    Load,
+    Select,
+    Stmt,
+    Store,
+    Var,
+)
 from polysched.ir.rename import fresh_names, rename_bound
 from polysched.prelude.padding.padded_copy import is_zero_outside
 from polysched.support import trace
@@ -58,9 +75,9 @@ def stage(fn: Function, *, double_buffer: bool = False, room: int = LIMITS.share
     above; of kernels in phases, blocks share so many bytes."""
     known = surroundings(fn, 2 if double_buffer else 1)
 
-    def staged(kernel: For, host: dict[str, For], around: Surroundings = known) -> Any:
+    def staged(kernel: For, nest: ThreadNest | None, around: Surroundings, host: dict[str, For]) -> Any:
         try:
-            return StagedKernel(plan_of(thread_nest(kernel), around), around, host).statements()
+            return StagedKernel(plan_of(nest, around), around, host).statements()
         except NoCopies as why:
             for loop in _chunks(kernel):
                 trace.decline("copied in chunks", loop.origin, str(why))
@@ -68,22 +85,26 @@ def stage(fn: Function, *, double_buffer: bool = False, room: int = LIMITS.share
 
     def in_phases(kernel: For, host: dict[str, For]) -> Any:
         if not is_in_phases(kernel):
-            return staged(kernel, host)
-        shape, left = block_shape(kernel), room
+            return staged(kernel, thread_nest(kernel), known, host)
+        shape, own = block_shape(kernel), _shared(kernel)
 
-        def phase(nest: For) -> Any:
-            nonlocal left
-            if block_shape(nest) != shape:  # the other threads would not wait for these
-                return nest
-            own = [stmt.array for stmt in walk(kernel) if isinstance(stmt, Alloc) and stmt.array.space == "shared"]
-            free = left - sum(map(bytes_of, own))
-            made = staged(nest, host, replace(known, shared=[array.name for array in own], room=free))
-            left -= sum(bytes_of(node.array) for node in walk(made) if isinstance(node, Alloc) and node.array.space == "shared")
+        def phase(part: For) -> Any:
+            nest = thread_nest(part)
+            if nest is None or (nest := widened(nest, shape)) is None:
+                return part
+            around = replace(known, shared=[each.name for each in own], room=room - sum(map(bytes_of, own)))
+            made = staged(part, nest, around, host)
+            own.extend(each for each in _shared(made) if each not in own)
             return made
 
         return each_phase(kernel, phase)
 
     return each_kernel(fn, in_phases)
+
+
+def _shared(body: Any) -> list[Array]:
+    """The arrays that the threads of a block share."""
+    return [node.array for node in walk(body) if isinstance(node, Alloc) and node.array.space == "shared"]
 
 
 def _chunks(kernel: For) -> list[For]:

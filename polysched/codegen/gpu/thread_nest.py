@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import Any
 
 from polysched.codegen.lowered import around, chain, from_start, is_mapped
@@ -72,8 +73,9 @@ def thread_nest(loop: For) -> ThreadNest | None:
     body = loops[-1].body
     if len(body) != 1 or not isinstance(body[0], Store) or any(may_change(each.lo, each.hi) for each in loops):
         return None
-    kinds = ("block", "thread", "serial", "unrolled")
-    blocks, threads, serial, points = ([each for each in loops if each.kind.startswith(kind)] for kind in kinds)
+    blocks = list(takewhile(lambda each: not is_mapped(each, "thread"), loops))  # and what is around all threads
+    inner, kinds = loops[len(blocks) :], ("thread", "serial", "unrolled")
+    threads, serial, points = ([each for each in inner if each.kind.startswith(kind)] for kind in kinds)
     if [*blocks, *threads, *serial, *points] != loops or not threads:
         return None
     thread_sides, point_sides = _sides(threads, []), _sides(points, serial)
@@ -85,7 +87,7 @@ def thread_nest(loop: For) -> ThreadNest | None:
     before, after = (_at_points(part, points) for part in (outer[-1].body[:place], outer[-1].body[place + 1 :]))
     if before is None or after is None:
         return None
-    return replace(nest, before=before, after=after, shared=sum(each.kind == "serial" for each in outer))
+    return replace(nest, before=before, after=after, shared=sum(each.kind == "serial" for each in outer[len(blocks) :]))
 
 
 def _at_points(body: Sequence[Stmt], points: Sequence[For]) -> tuple[Store, ...] | None:
@@ -144,7 +146,14 @@ def blocks_of(kernel: For) -> list[For]:
 def is_in_phases(kernel: For) -> bool:
     """Do loops over threads follow one another in its blocks?"""
     blocks = blocks_of(kernel)
-    return bool(blocks) and sum(is_mapped(stmt, "thread") for stmt in blocks[-1].body) > 1
+    return bool(blocks) and sum(_down_to_threads(stmt) is not None for stmt in blocks[-1].body) > 1
+
+
+def _down_to_threads(stmt: Stmt) -> list[For] | None:
+    """The serial loops around a loop over threads, if that is all there is in them; None if there is none."""
+    loops = chain((stmt,))
+    outer = list(takewhile(lambda each: each.kind == "serial", loops))
+    return outer if loops[len(outer) :] and is_mapped(loops[len(outer)], "thread") else None
 
 
 def block_shape(kernel: For) -> dict[str, int | None]:
@@ -163,15 +172,25 @@ def each_phase(kernel: For, change: Callable[[For], Any]) -> For:
     """The kernel with what `change` makes of each of its phases, given as a kernel of its own."""
     blocks, body = blocks_of(kernel), list[Stmt]()
     for stmt in blocks[-1].body:
-        if is_mapped(stmt, "thread"):
+        if _down_to_threads(stmt) is None:
+            body.append(stmt)
+        else:
             made = change(*around(blocks, (stmt,)))
             (made,) = made if isinstance(made, tuple) else (made,)
             body += blocks_of(made)[-1].body
-        else:
-            body.append(stmt)
     (whole,) = around(blocks, tuple(body))
     assert isinstance(whole, For)
     return whole
+
+
+def widened(nest: ThreadNest, shape: Mapping[str, int | None]) -> ThreadNest | None:
+    """The nest with all threads of a block of that shape; None if they are not known, or more than one are in no loop
+    of the nest."""
+    known = {side.loop.kind: side.trips for side in nest.threads}
+    if any(size is None or (size > 1 and axis not in known) for axis, size in shape.items()):
+        return None
+    threads = (replace(side, trips=shape[side.loop.kind] or 1) for side in nest.threads)
+    return replace(nest, threads=tuple(threads))
 
 
 def counted(side: Side, counter: Expr) -> Expr:

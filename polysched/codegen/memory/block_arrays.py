@@ -20,38 +20,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from math import prod
 from typing import Any
 
 from polysched.codegen.gpu.thread_nest import blocks_of, each_kernel, is_in_phases
-from polysched.codegen.lowered import around, elements
-from polysched.codegen.memory.contract import iterations, without_lets
+from polysched.codegen.lowered import around
+from polysched.codegen.memory.contract import without_lets
 from polysched.ir.build import sub
-from polysched.ir.node import rewrite, substitute, walk
+from polysched.ir.integers.linear import Linear, added, constant_of, expression, forms
+from polysched.ir.integers.trips import bounded
+from polysched.ir.node import children, rewrite, walk
 from polysched.ir.nodes import Alloc, Array, Barrier, Const, Expr, For, Function, Load, Stmt, Store, Var
-from polysched.model.affine import element_names, value_at
 from polysched.model.extract import extract
-from polysched.model.scop import Scop
-from polysched.support import isl
-from polysched.transform.edits.values.copies import Box, box
 
 
 def block_arrays(fn: Function, room: int) -> Function:
     """`fn` with as many temporaries of its kernels in so many bytes of a block's shared memory as fit."""
     temporaries = [stmt.array for stmt in fn.body if isinstance(stmt, Alloc) and stmt.array.shape]
-    kernels: list[For] = []
-    each_kernel(fn, lambda kernel, _: kernels.append(kernel) or kernel)
-    if not temporaries or not any(map(is_in_phases, kernels)):
-        return fn
-    scop = extract(without_lets(fn), check_bounds=False)
     moved: set[str] = set()
 
     def inside(kernel: For, _: dict[str, For]) -> For:
-        if not is_in_phases(kernel):
+        if not temporaries or not is_in_phases(kernel):
             return kernel
-        own = list(_small(_own(kernel, temporaries, kernels), kernel, scop, room))
+        plain = without_lets(replace(fn, body=(kernel,)))
+        elsewhere = _used(rewrite(fn.body, lambda node: () if node == kernel else None))
+        own = list(_small([a for a in temporaries if a.name not in elsewhere], plain.body[0], room))
         moved.update(each.wide.name for each in own)
-        return _declared(kernel, own, scop)
+        return _declared(kernel, own, plain)
 
     changed = each_kernel(fn, inside)
     return replace(changed, body=tuple(s for s in changed.body if not (isinstance(s, Alloc) and s.array.name in moved)))
@@ -59,73 +54,113 @@ def block_arrays(fn: Function, room: int) -> Function:
 
 @dataclass(frozen=True)
 class _Small:
-    """A temporary, and the box of it that a block uses."""
+    """A temporary, and the box of it that a block uses: where it begins, as the block tells, and how long it is."""
 
     wide: Array
-    box: Box
-    blocks: tuple[str, ...]  # the variables of loops over blocks
+    origin: tuple[Linear, ...]
+    extents: tuple[int, ...]
+
+    @property
+    def axes(self) -> list[int]:
+        """The dimensions along which the box has more than one element."""
+        return [k for k, extent in enumerate(self.extents) if extent > 1]
 
     @property
     def array(self) -> Array:
-        return replace(self.wide, shape=self.box.shape, space="shared")
+        return replace(self.wide, shape=tuple(Const(self.extents[k]) for k in self.axes), space="shared")
 
     @property
     def bytes(self) -> int:
-        return elements(self.array) * self.wide.dtype.bits // 8
-
-    @property
-    def corner(self) -> tuple[Expr, ...]:
-        """Where it begins, along each of its dimensions."""
-        names = dict(zip(element_names(len(self.blocks)), map(Var, self.blocks), strict=True))
-        return tuple(substitute(value_at(low, tuple(names)), names) for low in self.box.corner)
+        return prod(self.extents) * self.wide.dtype.bits // 8
 
     def element(self, index: Sequence[Expr]) -> tuple[Expr, ...]:
-        parts = zip(self.box.axes, self.corner, strict=True)
-        return tuple(index[axis] if low == Const(0) else sub(index[axis], low) for axis, low in parts)
-
-
-def _own(kernel: For, temporaries: Sequence[Array], kernels: Sequence[For]) -> Iterator[Array]:
-    """The temporaries that no other kernel uses."""
-    others = {array for each in kernels if each is not kernel for array in _used(each)}
-    return (array for array in temporaries if array.name in _used(kernel) - others)
+        lows = (expression(self.origin[k]) for k in self.axes)
+        return tuple(index[k] if low == Const(0) else sub(index[k], low) for k, low in zip(self.axes, lows, strict=True))
 
 
 def _used(node: Any) -> set[str]:
     return {each.array for each in walk(node) if isinstance(each, Load | Store)}
 
 
-def _small(arrays: Iterator[Array], kernel: For, scop: Scop, room: int) -> Iterator[_Small]:
+def _small(arrays: Sequence[Array], kernel: For, room: int) -> Iterator[_Small]:
     """Those that fit, the smallest first."""
-    blocks = tuple(loop.var for loop in blocks_of(kernel))
-    found = (_of(array, blocks, scop) for array in arrays)
+    found = (_of(array, kernel) for array in arrays)
     for each in sorted((each for each in found if each is not None), key=lambda each: each.bytes):
         if each.bytes <= room:
             room -= each.bytes
             yield each
 
 
-def _of(array: Array, blocks: tuple[str, ...], scop: Scop) -> _Small | None:
-    """Its part that a block uses, of constant shape; None if blocks share elements, or it has no such shape."""
-    uses = [iterations(scop, array.name, var) for var in blocks]
-    if any(use is None or not use.is_single_valued() for use in uses):
+def _of(array: Array, kernel: For) -> _Small | None:
+    """The box that a block uses; None if it has no constant shape, or blocks may share elements."""
+    blocks = blocks_of(kernel)
+    boxes = [_box(use, loops) for use, loops in _uses(blocks[-1].body, array.name, {})]
+    if not boxes or None in boxes:
         return None
-    used = reduce(isl.UnionMap.flat_range_product, (use for use in uses if use is not None))
-    (of_blocks,) = isl.maps_of(used.reverse())
-    small = box(of_blocks, scop.context)
-    return _Small(array, small, blocks) if all(isinstance(extent, Const) for extent in small.shape) else None
+    origin, extents = list[Linear](), list[int]()
+    for sides in zip(*(box for box in boxes if box is not None), strict=True):
+        first = sides[0][0]
+        starts = [constant_of(added(start, first, -1)) for start, _ in sides]
+        known = [start for start in starts if start is not None]
+        if len(known) < len(starts):
+            return None
+        low = min(known)
+        origin.append(added(first, {None: low}, 1))
+        extents.append(max(start + length for start, (_, length) in zip(known, sides, strict=True)) - low)
+    are_apart = all(any(_tells(each.var, *side) for side in zip(origin, extents, strict=True)) for each in blocks)
+    return _Small(array, tuple(origin), tuple(extents)) if are_apart else None
 
 
-def _declared(kernel: For, own: Sequence[_Small], scop: Scop) -> For:
+def _tells(block: str, start: Linear, extent: int) -> bool:
+    """Does each value of the variable, and nothing else, lead to a stretch of its own?"""
+    moving = {atom: factor for atom, factor in start.items() if atom is not None and factor}
+    return [*moving] == [Var(block)] and abs(moving[Var(block)]) >= extent
+
+
+def _uses(node: Any, name: str, loops: dict[str, For]) -> Iterator[tuple[tuple[Expr, ...], dict[str, For]]]:
+    """The subscripts with which the array is used, and the loops around each."""
+    if isinstance(node, tuple):
+        for each in node:
+            yield from _uses(each, name, loops)
+        return
+    if isinstance(node, Load | Store) and node.array == name:
+        yield node.index, loops
+    inner = {**loops, node.var: node} if isinstance(node, For) else loops
+    for child in children(node):
+        yield from _uses(child, name, inner)
+
+
+def _box(index: Sequence[Expr], loops: dict[str, For]) -> list[tuple[Linear, int]] | None:
+    """Where the subscripts begin, and how long the stretches are in which they stay, whatever these loops do; None if
+    that is not known."""
+    found = []
+    for part in index:
+        low, high = (bounded(part, loops, upper) for upper in (False, True))
+        if low is None or high is None:
+            return None
+        spans = [
+            (span + 1, start)
+            for start in forms(low, upper=False)
+            for end in forms(high, upper=True)
+            if (span := constant_of(added(end, start, -1))) is not None and span >= 0
+        ]
+        if not spans:
+            return None
+        length, start = min(spans, key=lambda each: each[0])
+        found.append((start, length))
+    return found
+
+
+def _declared(kernel: For, own: Sequence[_Small], plain: Function) -> For:
     """The kernel with the arrays declared in its blocks, some in the place of others."""
     if not own:
         return kernel
-    body = blocks_of(kernel)[-1].body
     names: dict[str, str] = {}
     for each in own:
-        if each.wide.name not in names.values():
-            free = (o for o in own if o.wide.name not in (*names, *names.values()) and o is not each)
-            place = next((other for other in free if _takes_place(each, other, body, scop)), None)
-            names |= {each.wide.name: place.wide.name} if place else {}
+        free = (o for o in own if o is not each and o.wide.name not in (*names, *names.values()))
+        place = next((other for other in free if _takes_place(each, other, plain)), None)
+        if place is not None and each.wide.name not in names.values():
+            names[each.wide.name] = place.wide.name
     small = {each.wide.name: each for each in own}
 
     def rule(node: Any) -> Any:
@@ -134,28 +169,32 @@ def _declared(kernel: For, own: Sequence[_Small], scop: Scop) -> For:
         index = small[node.array].element(node.index)
         return replace(node, array=names.get(node.array, node.array), index=index)
 
-    inside = rewrite(body, rule)
+    blocks = blocks_of(kernel)
+    inside = rewrite(blocks[-1].body, rule)
     before = () if isinstance(inside[0], Barrier) else (Barrier(),)  # until nobody uses what they held before
     allocs = [Alloc(each.array) for each in own if each.wide.name not in names]
-    (whole,) = around(blocks_of(kernel), (*allocs, *before, *inside))
+    (whole,) = around(blocks, (*allocs, *before, *inside))
     assert isinstance(whole, For)
     return whole
 
 
-def _takes_place(one: _Small, other: _Small, body: Sequence[Stmt], scop: Scop) -> bool:
+def _takes_place(one: _Small, other: _Small, plain: Function) -> bool:
     """Is each element of the first made once, of no element of the other but the same, which is used before alone?"""
     name, gone = one.wide.name, other.wide.name
-    if (one.array.dtype, one.box.shape, one.corner) != (other.array.dtype, other.box.shape, other.corner):
+    alike = [(each.wide.dtype, each.origin, each.extents) for each in (one, other)]
+    kernel = plain.body[0]
+    assert isinstance(kernel, For)
+    blocks = blocks_of(kernel)
+    users, last = ([k for k, each in enumerate(blocks[-1].body) if array in _used(each)] for array in (name, gone))
+    if alike[0] != alike[1] or not users or not last or users[0] != last[-1] or last[0] == last[-1]:
         return False
-    makers = [s for s in scop.statements if any(write.array == name for write in s.writes)]
-    users = [k for k, stmt in enumerate(body) if name in _used(stmt)]
-    last = [k for k, stmt in enumerate(body) if gone in _used(stmt)]
-    if len(makers) != 1 or not users or not last or users[0] != last[-1]:
+    phase = blocks[-1].body[users[0]]
+    makers = [node for node in walk(phase) if isinstance(node, Store) and node.array == name]
+    reads = [node for node in walk(phase) if isinstance(node, Load | Store) and node.array == gone]
+    stores = [node for node in walk(kernel) if isinstance(node, Store) and node.array == name]
+    if len(makers) != 1 or stores != makers or any(node not in walk(makers[0].value) for node in reads):
         return False
-    (maker,) = makers
-    beside = [s for s in scop.statements if s is not maker and gone in {each.array for each in s.accesses}]
-    within = sum(isinstance(node, Load | Store) and node.array == gone for node in walk(body[users[0]]))
-    reads = [read for read in maker.reads if read.array == gone]
-    written = maker.writes[0].relation
-    alike = all(read.relation.set_tuple_name(isl.dim_type.out, name).is_equal(written) for read in reads)
-    return bool(reads and beside) and within == len(reads) and alike and bool(written.is_injective())
+    if any(node.index != makers[0].index for node in reads):
+        return False
+    scop = extract(replace(plain, body=around(blocks, (phase,))), check_bounds=False)
+    return all(bool(write.relation.is_injective()) for s in scop.statements for write in s.writes if write.array == name)

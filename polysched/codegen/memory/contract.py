@@ -65,7 +65,7 @@ def without_lets(fn: Function) -> Function:
     return substitute(rewrite(fn, lambda node: () if isinstance(node, Let) else None), values_of_lets(fn.body))
 
 
-def iterations(scop: Scop, array: str, var: str) -> isl.UnionMap | None:
+def _iterations(scop: Scop, array: str, var: str) -> isl.UnionMap | None:
     """{ t[x] -> [i] }: the iterations of loop `var` that use an element; None if a use is not in that loop."""
     found = isl.UnionMap("{ }")
     for statement in scop.statements:
@@ -83,7 +83,7 @@ def iterations(scop: Scop, array: str, var: str) -> isl.UnionMap | None:
 
 def _stays(var: str, array: str, scop: Callable[[], Scop]) -> bool:
     """Is every element used in one iteration of loop `var` alone?"""
-    found = iterations(scop(), array, var)
+    found = _iterations(scop(), array, var)
     return found is not None and bool(found.is_single_valued())
 
 

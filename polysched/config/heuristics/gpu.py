@@ -71,7 +71,10 @@ ROW_WARPS = 8  # of a block whose warps have a row each
 LONG_ROW = 1024  # terms for which a row has all threads of a block
 ROW_ELEMENTS = 8  # of a row that each thread of its block has, if there are so many
 ROWS, ROW_POINTS = 32, 4  # of a block that has products of rows, and of each of its warps: operands serve as many
-COLUMN_POINTS, FEW_COLUMN_POINTS = 4, 2  # of a thread along columns of such a product; few where these are all there are
+COLUMN_POINTS, FEW_COLUMN_POINTS = (
+    4,
+    2,
+)  # of a thread along columns of such a product; few where these are all there are
 COLUMNS = 128  # that a block adds up
 COLUMN = 4  # threads for each of them
 

@@ -3,14 +3,14 @@
     sequence                                                  band: i  block.y; j_b  block.x         32 rows a block
       filter: S1   s[i, j, l] += q[i, j, m] * k[i, l, m]        sequence
         band: i, j, l, m                                          filter: S1
-      filter: S4   x[i, j] = max(x[i, j], s[i, j, l])     ->        band: j_t  thread.y; l_t  thread.x; l_g; m_c; m; j; l
+      filter: S4   x[i, j] = max(x[i, j], s[i, j, l])     ->        band: l_b; j_t  thread.y; l_t  thread.x; m_c; m; j; l
         band: i_2, j_2, l_2                                       filter: S4
       filter: S12  o[i, j, l] += s[i, j, m] * v[i, m, l]            band: j_2_t  thread.y; j_2; l_2  thread.x
         band: i_3, j_3, l_3, m_3                                  filter: S12
                                                                     band: j_3_t  thread.y; ...
 
     .tile("j", sizes=(32,), names=("j_b",)) ... .fuse("i", "i_2", "i_3").fuse("j_b", "j_2_b", "j_3_b")
-    .tile("j", sizes=(4,), names=("j_t",)).cyclic("l", 32, vector=4, names=("l_t", "l_g")) ...
+    .tile("j", sizes=(4,), names=("j_t",)).tile("l", sizes=(128,), names=("l_b",)).tile("l", sizes=(4,), names=("l_t",)) ...
 
 A warp goes along a row, and along the columns of four rows of a product; what the parts hand each other is in shared
 memory, after a barrier (`codegen/memory/block_arrays.py`). This is attention with its rows of scores in shared memory,
@@ -25,7 +25,7 @@ from functools import partial
 from polysched.config.heuristics import gpu as rules
 from polysched.config.target import LIMITS
 from polysched.deps.reaching import names_in
-from polysched.model.tree.nodes import Band, InOrder, Member
+from polysched.model.tree.nodes import InOrder, Member
 from polysched.strategy.row_blocks.find import Part, row_block
 from polysched.strategy.rows import BLOCKS, join_lanes, lanes_of, on_blocks, rows_to_fuse
 from polysched.strategy.script import Script, names_of
@@ -38,14 +38,18 @@ def rows_on_blocks(script: Script) -> None:
     """Each as one kernel, with products of the same rows, or else if there is more to it than one sum."""
     tree, scop, dependences = script.tree, script.scop, script.dependences
     for found in list(rows_to_fuse(tree, scop, dependences)):
-        if len(found.members) <= len(BLOCKS) and not _with_products(script, found, row_block(found, tree, scop, dependences)):
+        if len(found.members) <= len(BLOCKS) and not _with_products(
+            script, found, row_block(found, tree, scop, dependences)
+        ):
             on_blocks(script, found)
 
 
 def _with_products(script: Script, found: Fused, parts: Sequence[Part] | None) -> bool:
     """Are they one kernel with products now?"""
     first = found.nests[0].members[0].name
-    if parts is None or not script.says(f"fuse_products.{first}", "a block of rows stays where it is, product to product"):
+    if parts is None or not script.says(
+        f"fuse_products.{first}", "a block of rows stays where it is, product to product"
+    ):
         return False
     return bool(script.attempt(f"blocks of rows of {first}", lambda: _written(script, parts)))
 
@@ -79,25 +83,26 @@ def _product(script: Script, part: Part) -> None:
     rows, columns = _as_one(script, part, 0), _as_one(script, part, 1)
     ((_, term),) = (names_of(nest.inner) for nest in part.nests if len(nest.inner) > 1)
     column = next(nest.inner[0] for nest in part.nests if nest.inner[0].name == columns)
+    points = _points(script, column)
     on_y = script.block(rows, rules.ROW_POINTS, "t")
-    (on_x,), (turn,) = script.named("t", columns), script.named("g", columns)
-    script.do("cyclic", columns, LIMITS.warp, vector=_points(script, column), names=(on_x, turn))
+    turn = script.block(columns, LIMITS.warp * points, "b")
+    on_x = script.block(columns, points, "t")
     chunk = script.block(term, rules.CHUNK, "c")
-    script.reorder([on_y, on_x, turn, rows, columns])
+    script.reorder([turn, on_y, on_x, rows, columns])
     around = (on_y, on_x, turn, chunk, term)
     ordered = _branches(script, columns)
     for branch in reversed(ordered[1:]):
         script.do("distribute", rows, before=min(branch))
-    points = []
+    on_points = []
     for branch in ordered:
         own = [each.name for each in loops(script.draft.nested) if {*each.statements} <= branch]
         own = [name for name in own if name not in around]
         if any(each.name == term and {*each.statements} <= branch for each in loops(script.draft.nested)):
             script.reorder([chunk, term, *own])
-        points += own
+        on_points += own
     for name, axis in ((on_x, "thread.x"), (on_y, "thread.y")):
         script.do("bind", name, axis)
-    for name in points:
+    for name in on_points:
         script.do("unroll", name)
 
 
@@ -140,4 +145,8 @@ def _branches(script: Script, name: str) -> list[set[str]]:
 def _points(script: Script, column: Member) -> int:
     """Of a thread, along the columns, which its warp has all at once where that many are known."""
     length = extent(column, script.scop.domain)
-    return rules.FEW_COLUMN_POINTS if length is not None and length <= LIMITS.warp * rules.FEW_COLUMN_POINTS else rules.COLUMN_POINTS
+    return (
+        rules.FEW_COLUMN_POINTS
+        if length is not None and length <= LIMITS.warp * rules.FEW_COLUMN_POINTS
+        else rules.COLUMN_POINTS
+    )

@@ -72,7 +72,9 @@ def _product(of: Fused, found: Fused, scop: Scop, around: Around) -> Part | None
     own = matching(found.members, found.instances, of.members, of.instances, pairs, scop.domain, around)
     places = [of.members.index(member) for member in own or ()]
     rest = [k for k in range(len(of.members)) if k not in places]
-    (summed,) = (nest for nest in of.nests if nest.inner) if sum(bool(nest.inner) for nest in of.nests) == 1 else (None,)
+    (summed,) = (
+        (nest for nest in of.nests if nest.inner) if sum(bool(nest.inner) for nest in of.nests) == 1 else (None,)
+    )
     if own is None or len(rest) != 1 or summed is None or len(summed.inner) != 1:
         return None
     nests = tuple(
