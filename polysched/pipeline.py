@@ -143,7 +143,8 @@ def _kernel(kernel: Function, target: TargetData, options: Options, *, fetches: 
         kernel = step("tensor products", tensor_products, kernel)
         kernel = step("reduce", reduce_on_gpu, kernel, shuffles=target.has_shuffles)
         if options.shared_memory:
-            kernel = optional("stage", stage, kernel, double_buffer=options.double_buffer, room=target.shared)
+            how = {"double_buffer": options.double_buffer, "fast_math": options.fast_math, "room": target.shared}
+            kernel = optional("stage", stage, kernel, **how)
         kernel = optional("registers", in_registers, kernel)
         kernel = optional("points", whole_points, kernel)
         kernel = optional("planes", fold_planes, kernel)

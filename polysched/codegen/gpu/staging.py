@@ -27,6 +27,7 @@ from typing import Any
 from polysched.codegen.gpu.copies import Lanes, copied, element_of, fits_when
 from polysched.codegen.gpu.ends import Ends
 from polysched.codegen.gpu.footprint import in_locals
+from polysched.codegen.gpu.quotients import quotients_last
 from polysched.codegen.gpu.staging_plan import NoCopies, Plan, Surroundings, bytes_of, plan_of, surroundings
 from polysched.codegen.gpu.thread_nest import (
     ThreadNest,
@@ -70,13 +71,16 @@ from polysched.prelude.padding.padded_copy import is_zero_outside
 from polysched.support import trace
 
 
-def stage(fn: Function, *, double_buffer: bool = False, room: int = LIMITS.shared) -> Function:
+def stage(
+    fn: Function, *, double_buffer: bool = False, fast_math: bool = False, room: int = LIMITS.shared
+) -> Function:
     """`fn` with every kernel, and every phase of one, that updates elements in a serial loop of constant chunks as
     above; of kernels in phases, blocks share so many bytes."""
     known = surroundings(fn, 2 if double_buffer else 1)
 
     def staged(kernel: For, nest: ThreadNest | None, around: Surroundings, host: dict[str, For]) -> Any:
         try:
+            nest = quotients_last(nest) if nest is not None and fast_math else nest
             return StagedKernel(plan_of(nest, around), around, host).statements()
         except NoCopies as why:
             for loop in _chunks(kernel):

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Any
 
-from polysched.codegen.lowered import around, chain, from_start, is_mapped
+from polysched.codegen.lowered import chain, from_start, is_mapped, nested
 from polysched.codegen.memory.tile_nest import Side, mentions, side_of
 from polysched.config.target import LIMITS
 from polysched.ir.effects import may_change
@@ -175,12 +175,10 @@ def each_phase(kernel: For, change: Callable[[For], Any]) -> For:
         if _down_to_threads(stmt) is None:
             body.append(stmt)
         else:
-            made = change(*around(blocks, (stmt,)))
+            made = change(nested(blocks, (stmt,)))
             (made,) = made if isinstance(made, tuple) else (made,)
             body += blocks_of(made)[-1].body
-    (whole,) = around(blocks, tuple(body))
-    assert isinstance(whole, For)
-    return whole
+    return nested(blocks, tuple(body))
 
 
 def widened(nest: ThreadNest, shape: Mapping[str, int | None]) -> ThreadNest | None:

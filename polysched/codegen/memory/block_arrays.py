@@ -24,13 +24,13 @@ from math import prod
 from typing import Any
 
 from polysched.codegen.gpu.thread_nest import blocks_of, each_kernel, is_in_phases
-from polysched.codegen.lowered import around
+from polysched.codegen.lowered import nested
 from polysched.codegen.memory.contract import without_lets
 from polysched.ir.build import sub
 from polysched.ir.integers.linear import Linear, added, constant_of, expression, forms
 from polysched.ir.integers.trips import bounded
 from polysched.ir.node import children, rewrite, walk
-from polysched.ir.nodes import Alloc, Array, Barrier, Const, Expr, For, Function, Load, Stmt, Store, Var
+from polysched.ir.nodes import Alloc, Array, Barrier, Const, Expr, For, Function, Load, Store, Var
 from polysched.model.extract import extract
 
 
@@ -42,11 +42,12 @@ def block_arrays(fn: Function, room: int) -> Function:
     def inside(kernel: For, _: dict[str, For]) -> For:
         if not temporaries or not is_in_phases(kernel):
             return kernel
-        plain = without_lets(replace(fn, body=(kernel,)))
+        (plain,) = without_lets(replace(fn, body=(kernel,))).body
         elsewhere = _used(rewrite(fn.body, lambda node: () if node == kernel else None))
-        own = list(_small([a for a in temporaries if a.name not in elsewhere], plain.body[0], room))
+        assert isinstance(plain, For)
+        own = list(_small([array for array in temporaries if array.name not in elsewhere], plain, room))
         moved.update(each.wide.name for each in own)
-        return _declared(kernel, own, plain)
+        return _declared(kernel, own, plain, fn)
 
     changed = each_kernel(fn, inside)
     return replace(changed, body=tuple(s for s in changed.body if not (isinstance(s, Alloc) and s.array.name in moved)))
@@ -74,8 +75,9 @@ class _Small:
         return prod(self.extents) * self.wide.dtype.bits // 8
 
     def element(self, index: Sequence[Expr]) -> tuple[Expr, ...]:
-        lows = (expression(self.origin[k]) for k in self.axes)
-        return tuple(index[k] if low == Const(0) else sub(index[k], low) for k, low in zip(self.axes, lows, strict=True))
+        """The subscript in the box."""
+        lows = [(k, expression(self.origin[k])) for k in self.axes]
+        return tuple(index[k] if low == Const(0) else sub(index[k], low) for k, low in lows)
 
 
 def _used(node: Any) -> set[str]:
@@ -151,14 +153,14 @@ def _box(index: Sequence[Expr], loops: dict[str, For]) -> list[tuple[Linear, int
     return found
 
 
-def _declared(kernel: For, own: Sequence[_Small], plain: Function) -> For:
+def _declared(kernel: For, own: Sequence[_Small], plain: For, fn: Function) -> For:
     """The kernel with the arrays declared in its blocks, some in the place of others."""
     if not own:
         return kernel
     names: dict[str, str] = {}
     for each in own:
         free = (o for o in own if o is not each and o.wide.name not in (*names, *names.values()))
-        place = next((other for other in free if _takes_place(each, other, plain)), None)
+        place = next((other for other in free if _takes_place(each, other, plain, fn)), None)
         if place is not None and each.wide.name not in names.values():
             names[each.wide.name] = place.wide.name
     small = {each.wide.name: each for each in own}
@@ -173,17 +175,13 @@ def _declared(kernel: For, own: Sequence[_Small], plain: Function) -> For:
     inside = rewrite(blocks[-1].body, rule)
     before = () if isinstance(inside[0], Barrier) else (Barrier(),)  # until nobody uses what they held before
     allocs = [Alloc(each.array) for each in own if each.wide.name not in names]
-    (whole,) = around(blocks, (*allocs, *before, *inside))
-    assert isinstance(whole, For)
-    return whole
+    return nested(blocks, (*allocs, *before, *inside))
 
 
-def _takes_place(one: _Small, other: _Small, plain: Function) -> bool:
+def _takes_place(one: _Small, other: _Small, kernel: For, fn: Function) -> bool:
     """Is each element of the first made once, of no element of the other but the same, which is used before alone?"""
     name, gone = one.wide.name, other.wide.name
     alike = [(each.wide.dtype, each.origin, each.extents) for each in (one, other)]
-    kernel = plain.body[0]
-    assert isinstance(kernel, For)
     blocks = blocks_of(kernel)
     users, last = ([k for k, each in enumerate(blocks[-1].body) if array in _used(each)] for array in (name, gone))
     if alike[0] != alike[1] or not users or not last or users[0] != last[-1] or last[0] == last[-1]:
@@ -196,5 +194,7 @@ def _takes_place(one: _Small, other: _Small, plain: Function) -> bool:
         return False
     if any(node.index != makers[0].index for node in reads):
         return False
-    scop = extract(replace(plain, body=around(blocks, (phase,))), check_bounds=False)
-    return all(bool(write.relation.is_injective()) for s in scop.statements for write in s.writes if write.array == name)
+    temporaries = (stmt for stmt in fn.body if isinstance(stmt, Alloc))
+    scop = extract(replace(fn, body=(*temporaries, nested(blocks, (phase,)))), check_bounds=False)
+    made = (write.relation for s in scop.statements for write in s.writes if write.array == name)
+    return all(bool(relation.is_injective()) for relation in made)

@@ -1,16 +1,16 @@
 """Rows on blocks, as edits: a row each, or several where products have the same ones.
 
-    sequence                                                  band: i  block.y; j_b  block.x         32 rows a block
-      filter: S1   s[i, j, l] += q[i, j, m] * k[i, l, m]        sequence
-        band: i, j, l, m                                          filter: S1
-      filter: S4   x[i, j] = max(x[i, j], s[i, j, l])     ->        band: l_b; j_t  thread.y; l_t  thread.x; m_c; m; j; l
-        band: i_2, j_2, l_2                                       filter: S4
-      filter: S12  o[i, j, l] += s[i, j, m] * v[i, m, l]            band: j_2_t  thread.y; j_2; l_2  thread.x
-        band: i_3, j_3, l_3, m_3                                  filter: S12
-                                                                    band: j_3_t  thread.y; ...
+    sequence                                          band: i  block.y; j_b  block.x           32 rows a block
+      filter: S1   s[i, j, l] += q[i, j, m]             sequence
+        band: i, j, l, m         * k[i, l, m]             filter: S1
+      filter: S4   x[i, j] = max(x[i, j],                   band: l_b; j_t  thread.y; l_t  thread.x; m_c, m; j, l
+        band: i_2, j_2, l_2        s[i, j, l])   ->       filter: S4
+      filter: S12  o[i, j, l] += s[i, j, m]                 band: j_2_t  thread.y; j_2; l_2  thread.x
+        band: i_3, j_3, l_3, m_3 * v[i, m, l]             filter: S12
+                                                            band: l_3_b; j_3_t  thread.y; l_3_t  thread.x; ...
 
     .tile("j", sizes=(32,), names=("j_b",)) ... .fuse("i", "i_2", "i_3").fuse("j_b", "j_2_b", "j_3_b")
-    .tile("j", sizes=(4,), names=("j_t",)).tile("l", sizes=(128,), names=("l_b",)).tile("l", sizes=(4,), names=("l_t",)) ...
+    .tile("j", sizes=(4,), names=("j_t",)).tile("l", sizes=(128,), names=("l_b",)) ...
 
 A warp goes along a row, and along the columns of four rows of a product; what the parts hand each other is in shared
 memory, after a barrier (`codegen/memory/block_arrays.py`). This is attention with its rows of scores in shared memory,
@@ -19,8 +19,9 @@ the first step to Dao et al., FlashAttention, NeurIPS 2022.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
+from itertools import pairwise
 
 from polysched.config.heuristics import gpu as rules
 from polysched.config.target import LIMITS
@@ -31,25 +32,23 @@ from polysched.strategy.rows import BLOCKS, join_lanes, lanes_of, on_blocks, row
 from polysched.strategy.script import Script, names_of
 from polysched.strategy.tiles import extent
 from polysched.transform.edits.base.loops import loop, loops
-from polysched.transform.trees.fusion import Fused, lanes_to_join
+from polysched.transform.trees.fusion import lanes_to_join
 
 
 def rows_on_blocks(script: Script) -> None:
     """Each as one kernel, with products of the same rows, or else if there is more to it than one sum."""
     tree, scop, dependences = script.tree, script.scop, script.dependences
     for found in list(rows_to_fuse(tree, scop, dependences)):
-        if len(found.members) <= len(BLOCKS) and not _with_products(
-            script, found, row_block(found, tree, scop, dependences)
-        ):
-            on_blocks(script, found)
+        if len(found.members) <= len(BLOCKS):
+            parts = row_block(found, tree, scop, dependences)
+            if parts is None or not _with_products(script, parts):
+                on_blocks(script, found)
 
 
-def _with_products(script: Script, found: Fused, parts: Sequence[Part] | None) -> bool:
-    """Are they one kernel with products now?"""
-    first = found.nests[0].members[0].name
-    if parts is None or not script.says(
-        f"fuse_products.{first}", "a block of rows stays where it is, product to product"
-    ):
+def _with_products(script: Script, parts: Sequence[Part]) -> bool:
+    """Are they one kernel now?"""
+    first = parts[0].nests[0].members[0].name
+    if not script.says(f"fuse_products.{first}", "what a block of rows needs stays in shared memory"):
         return False
     return bool(script.attempt(f"blocks of rows of {first}", lambda: _written(script, parts)))
 
@@ -80,7 +79,8 @@ def _written(script: Script, parts: Sequence[Part]) -> bool:
 
 def _product(script: Script, part: Part) -> None:
     """A warp along the columns of a few rows, in chunks of its terms."""
-    rows, columns = _as_one(script, part, 0), _as_one(script, part, 1)
+    rows = _as_one(script, (nest.members[-1] for nest in part.nests))
+    columns = _as_one(script, (nest.inner[0] for nest in part.nests))
     ((_, term),) = (names_of(nest.inner) for nest in part.nests if len(nest.inner) > 1)
     column = next(nest.inner[0] for nest in part.nests if nest.inner[0].name == columns)
     points = _points(script, column)
@@ -108,14 +108,14 @@ def _product(script: Script, part: Part) -> None:
 
 def _along_rows(script: Script, part: Part) -> None:
     """A warp along each row."""
-    rows = _as_one(script, part, -1)
+    rows = _as_one(script, (nest.members[-1] for nest in part.nests))
     lanes = partial(lanes_of, script, part.names, [rows])
     names = [each.name for each in lanes()]
     join_lanes(script, lambda: lanes_to_join(script.tree, script.scop, script.dependences, names))
     on_x = [each.name for each in lanes()]
     within = {name for each in lanes() for name in each.statements}
     branches = _branches(script, rows)
-    for before, branch in reversed(list(zip(branches, branches[1:], strict=False))):
+    for before, branch in reversed(list(pairwise(branches))):
         if not within.isdisjoint(before | branch):
             script.do("distribute", rows, before=min(branch))
     of_part = [each for each in loops(script.draft.nested) if {*each.statements} <= part.names]
@@ -125,9 +125,9 @@ def _along_rows(script: Script, part: Part) -> None:
         script.do("bind", name, "thread.x", threads=LIMITS.warp)
 
 
-def _as_one(script: Script, part: Part, k: int) -> str:
-    """The name of the loop over rows of a block, for -1 or 0, or over columns, that all the nests have in common now."""
-    names = script.in_order(nest.inner[0].name if k == 1 else nest.members[-1].name for nest in part.nests)
+def _as_one(script: Script, members: Iterable[Member]) -> str:
+    """The name of the one loop that these are now."""
+    names = script.in_order(member.name for member in members)
     if len(names) > 1:
         script.do("fuse", *names)
     return names[0]
@@ -144,9 +144,5 @@ def _branches(script: Script, name: str) -> list[set[str]]:
 
 def _points(script: Script, column: Member) -> int:
     """Of a thread, along the columns, which its warp has all at once where that many are known."""
-    length = extent(column, script.scop.domain)
-    return (
-        rules.FEW_COLUMN_POINTS
-        if length is not None and length <= LIMITS.warp * rules.FEW_COLUMN_POINTS
-        else rules.COLUMN_POINTS
-    )
+    length, few = extent(column, script.scop.domain), rules.FEW_COLUMN_POINTS
+    return few if length is not None and length <= LIMITS.warp * few else rules.COLUMN_POINTS

@@ -54,7 +54,8 @@ def row_block(found: Fused, tree: Tree, scop: Scop, dependences: Dependences) ->
     own = set[str]().union(*(product.names for product in products))
     rows = [Part((nest,)) for nest in found.nests if not names_in(nest.instances) <= own]
     parts = _in_order([*products, *rows], sequence)
-    return parts if products and rows and parts and _stays_in_rows(parts, dependences) else None
+    are_short = all(len(nest.inner) < 2 for part in rows for nest in part.nests)
+    return parts if products and rows and are_short and parts and _stays_in_rows(parts, dependences) else None
 
 
 def _outermost_sequence(tree: Tree, dependences: Dependences) -> tuple[InOrder | None, Around]:
