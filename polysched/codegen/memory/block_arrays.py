@@ -196,5 +196,6 @@ def _takes_place(one: _Small, other: _Small, kernel: For, fn: Function) -> bool:
         return False
     temporaries = (stmt for stmt in fn.body if isinstance(stmt, Alloc))
     scop = extract(replace(fn, body=(*temporaries, nested(blocks, (phase,)))), check_bounds=False)
-    made = (write.relation for s in scop.statements for write in s.writes if write.array == name)
+    each = ((s.domain, write) for s in scop.statements for write in s.writes if write.array == name)
+    made = [write.relation.intersect_domain(domain) for domain, write in each]
     return all(bool(relation.is_injective()) for relation in made)
