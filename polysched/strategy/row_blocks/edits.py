@@ -41,8 +41,16 @@ def rows_on_blocks(script: Script) -> None:
     for found in list(rows_to_fuse(tree, scop, dependences)):
         if len(found.members) <= len(BLOCKS):
             parts = row_block(found, tree, scop, dependences)
-            if parts is None or not _with_products(script, parts):
+            if parts is None or not _pays(script, parts) or not _with_products(script, parts):
                 on_blocks(script, found)
+
+
+def _pays(script: Script, parts: Sequence[Part]) -> bool:
+    """Do the rows cost little to compute, as against storing them? So they do where the first product has few terms;
+    where nobody knows, products of several matrices, as those of heads, are taken for such."""
+    terms = [nest.inner[1] for part in parts if part.is_product for nest in part.nests if len(nest.inner) > 1]
+    length = extent(terms[0], script.scop.domain)
+    return len(parts[0].nests[0].members) > 1 if length is None else length <= rules.ROW_TERMS
 
 
 def _with_products(script: Script, parts: Sequence[Part]) -> bool:

@@ -44,18 +44,25 @@ class Part:
 
 
 def row_block(found: Fused, tree: Tree, scop: Scop, dependences: Dependences) -> list[Part] | None:
-    """What is done along these rows, and products with the same ones, in their order; None if there is no product, or
-    they are not all there is in a piece of the outermost sequence."""
+    """What is done along these rows, and products with the same ones, in their order; None if it is not done between
+    two products, or they are not all there is in a piece of the outermost sequence.
+
+    A product alone has tiles of its own, of more rows and fewer columns.
+    """
     sequence, around = _outermost_sequence(tree, dependences)
-    if sequence is None or all(len(s.iterators) < len(found.members) + 2 for s in scop.statements):
+    deep = [s for s in scop.statements if len(s.iterators) >= len(found.members) + 2]
+    if sequence is None or len(deep) < 2:
         return None
     sums = sums_to_fuse(tree, scop, dependences)
     products = [each for each in (_product(of, found, scop, around) for of in sums) if each is not None]
     own = set[str]().union(*(product.names for product in products))
     rows = [Part((nest,)) for nest in found.nests if not names_in(nest.instances) <= own]
     parts = _in_order([*products, *rows], sequence)
-    are_short = all(len(nest.inner) < 2 for part in rows for nest in part.nests)
-    return parts if products and rows and are_short and parts and _stays_in_rows(parts, dependences) else None
+    if parts is None or any(len(nest.inner) > 1 for part in rows for nest in part.nests):
+        return None
+    places = [k for k, part in enumerate(parts) if part.is_product]
+    is_between = any(not part.is_product for part in parts[min(places, default=0) : max(places, default=0)])
+    return parts if is_between and _stays_in_rows(parts, dependences) else None
 
 
 def _outermost_sequence(tree: Tree, dependences: Dependences) -> tuple[InOrder | None, Around]:

@@ -26,7 +26,7 @@ from typing import Any
 
 from polysched.codegen.gpu.sums.elements import guards_of
 from polysched.codegen.gpu.sums.teams import Adder, Finish, Team
-from polysched.codegen.gpu.thread_nest import inside, on_threads, over
+from polysched.codegen.gpu.thread_nest import block_shape, inside, is_in_phases, on_threads, over
 from polysched.codegen.lowered import chain, is_mapped
 from polysched.codegen.memory.tile_nest import Side, side_of
 from polysched.codegen.parallel.declined import decline
@@ -42,14 +42,16 @@ from polysched.ir.rename import fresh_names
 
 
 def is_in_rows(kernel: For) -> bool:
-    """Are there loops on thread.x, some of which reduce, one after the other in its loops on blocks?"""
+    """Are there loops on thread.x, some of which reduce, one after the other in its loops on blocks, each in one on
+    thread.y where a block has several rows?"""
     loop = kernel
     while len(loop.body) == 1 and is_mapped(loop.body[0], "block"):
         (loop,) = loop.body  # type: ignore[assignment]  # a loop on blocks
     is_one = len(loop.body) == 1 and isinstance(loop.body[0], For)
     axes = {node.kind for node in walk(loop.body) if is_mapped(node)}
     sums = {node.kind for node in walk(kernel) if isinstance(node, For) and node.reduces}
-    return is_mapped(loop, "block") and not is_one and sums == {"thread.x"} and axes <= {"thread.x", "thread.y"}
+    is_wide = axes == {"thread.x", "thread.y"} and is_in_phases(kernel)
+    return is_mapped(loop, "block") and not is_one and sums == {"thread.x"} and (axes == sums or is_wide)
 
 
 def in_rows(kernel: For, arrays: Mapping[str, Array], adder: Adder, finish: Finish) -> For:
@@ -58,17 +60,17 @@ def in_rows(kernel: For, arrays: Mapping[str, Array], adder: Adder, finish: Fini
     lengths = [most_trips(Const(0) if each.reduces else each.lo, each.hi, each.step) for each in lanes]
     most = max(UNKNOWN_BLOCK["x"] if length is None else length for length in lengths)
     size = LIMITS.team(most)
-    in_rows = {loops[-1].var: loops[:-1] for loops in _around_sums(kernel)}
-    sums = {each.var: _sum(each, in_rows.get(each.var, []), kernel, arrays) for each in lanes if each.reduces}
-    if size > LIMITS.block or None in sums.values():
+    rows, beside = {loops[-1].var: loops[:-1] for loops in _around_sums(kernel)}, block_shape(kernel).get("thread.y", 1)
+    sums = {each.var: _sum(each, rows.get(each.var, []), kernel, arrays) for each in lanes if each.reduces}
+    if beside is None or size * beside > LIMITS.block or None in sums.values():
         return _on_one_thread(kernel)
 
-    teams = {(in_rows.get(each.var) or [each])[0].var: each for each in lanes if each.reduces}
+    teams = {(rows.get(each.var) or [each])[0].var: each for each in lanes if each.reduces}
 
     def rule(node: Any) -> Any:
         lane = teams.get(node.var) if isinstance(node, For) else None
         own = sums[lane.var] if lane is not None else None
-        return None if lane is None or own is None else _in_team(lane, own, size, adder, finish)
+        return None if lane is None or own is None else _in_team(lane, own.beside(beside), size, adder, finish)
 
     return rewrite(kernel, rule)
 
@@ -82,6 +84,11 @@ class _Sum:
     updates: list[Update]
     guards: tuple[Expr, ...]
     rows: tuple[Side, ...]
+
+    def beside(self, threads: int) -> _Sum:
+        """With so many threads along y, whether or not all have rows: they meet at the same barriers."""
+        rows = (replace(side, trips=threads) if is_mapped(side.loop) else side for side in self.rows)
+        return replace(self, rows=tuple(rows))
 
 
 def _in_team(lane: For, own: _Sum, size: int, adder: Adder, finish: Finish) -> tuple[Stmt, ...]:
@@ -111,7 +118,7 @@ def _around_sums(kernel: For) -> list[list[For]]:
 def _sum(loop: For, rows: Sequence[For], kernel: For, arrays: Mapping[str, Array]) -> _Sum | None:
     """The loop in these rows; None if there are no parts of what it updates, its iterations are no numbers of threads,
     or a block has not always as many rows."""
-    if not rows and any(is_mapped(each, "thread.y") and loop in walk(each) for each in walk(kernel)):
+    if not rows and any(is_mapped(each, "thread.y") for each in walk(kernel)):
         return None
     names = [each.var for each in rows]
     sides = (side_of(each, names[k:], LIMITS.block) for k, each in enumerate(rows))
