@@ -129,6 +129,8 @@ def _require_lowered(value: Any) -> None:
 
 def _kernel(kernel: Function, target: TargetData, options: Options, *, fetches: bool) -> Function:
     """The loops of the schedule, some of which may be to fetch ahead, as they are printed."""
+    if target.has_grid:
+        kernel = optional("block arrays", block_arrays, kernel, target.shared - CHUNK_BYTES)
     kernel = optional("contract", contract, kernel, rows=not target.has_grid)
     has_products = False
     if not target.has_grid:
@@ -139,7 +141,6 @@ def _kernel(kernel: Function, target: TargetData, options: Options, *, fetches: 
         kernel = optional("lanes", several_vectors, kernel, vector_bytes=options.machine.vector_bytes)
         kernel = optional("pack", pack, kernel)
     else:
-        kernel = optional("block arrays", block_arrays, kernel, target.shared - CHUNK_BYTES)
         kernel = step("tensor products", tensor_products, kernel)
         kernel = step("reduce", reduce_on_gpu, kernel, shuffles=target.has_shuffles)
         if options.shared_memory:

@@ -10,7 +10,8 @@
         ..                                                     s[i - 32 * b, j] = exp(s[i - 32 * b, j] - m[i - 32 * b])
 
 An array of which a block alone uses a box of constant shape becomes that box, the smallest first, as long as there is
-room. What is made of it element by element, when nobody needs it any more, takes its place, as t does.
+room. What is made of it element by element, when nobody needs it any more, takes its place, as t does. What one phase
+alone uses, and what blocks of one row do, is left to `contract.py`.
 
 Needs: names are bound once; subscripts are not linearized yet.
 Keeps: every value; only where a temporary lives changes.
@@ -23,7 +24,7 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
-from polysched.codegen.gpu.thread_nest import blocks_of, each_kernel, is_in_phases
+from polysched.codegen.gpu.thread_nest import block_shape, blocks_of, each_kernel, is_in_phases
 from polysched.codegen.lowered import nested
 from polysched.codegen.memory.contract import without_lets
 from polysched.ir.build import sub
@@ -40,7 +41,7 @@ def block_arrays(fn: Function, room: int) -> Function:
     moved: set[str] = set()
 
     def inside(kernel: For, _: dict[str, For]) -> For:
-        if not temporaries or not is_in_phases(kernel):
+        if not temporaries or not is_in_phases(kernel) or "thread.y" not in block_shape(kernel):
             return kernel
         (plain,) = without_lets(replace(fn, body=(kernel,))).body
         elsewhere = _used(rewrite(fn.body, lambda node: () if node == kernel else None))
@@ -97,7 +98,7 @@ def _of(array: Array, kernel: For) -> _Small | None:
     """The box that a block uses; None if it has no constant shape, or blocks may share elements."""
     blocks = blocks_of(kernel)
     boxes = [_box(use, loops) for use, loops in _uses(blocks[-1].body, array.name, {})]
-    if not boxes or None in boxes:
+    if sum(array.name in _used(stmt) for stmt in blocks[-1].body) < 2 or None in boxes:
         return None
     origin, extents = list[Linear](), list[int]()
     for sides in zip(*(box for box in boxes if box is not None), strict=True):
