@@ -55,7 +55,7 @@ def _pays(script: Script, parts: Sequence[Part]) -> bool:
 
 def _with_products(script: Script, parts: Sequence[Part]) -> bool:
     """Are they one kernel now?"""
-    first = parts[0].nests[0].members[0].name
+    (first, *_) = script.in_order(nest.members[0].name for part in parts for nest in part.nests)
     if not script.says(f"fuse_products.{first}", "what a block of rows needs stays in shared memory"):
         return False
     return bool(script.attempt(f"blocks of rows of {first}", lambda: _written(script, parts)))
