@@ -1,4 +1,3 @@
-# ruff: noqa: F821, UP037
 """Attention is one kernel of a GPU: blocks of rows go from product to product, and scores stay in shared memory."""
 
 from __future__ import annotations
@@ -50,11 +49,11 @@ def test_its_script_says_the_same():
 
 
 @pytest.mark.parametrize("mask", ["", CAUSAL], ids=["full", "causal"])
-@pytest.mark.parametrize("n, d", [(1, 1), (33, 7), (100, 40)])
+@pytest.mark.parametrize("n, d", [(33, 7), (68, 40)])
 def test_ragged_sizes(n, d, mask):
     done = ps.optimize(attention(n, d, mask=mask), "cuda", options=FREE)
     assert len(done.source.kernels) == 1 and "polysched_malloc" not in done.source.text
-    done.verify(h=2 if n < 100 else 1)
+    done.verify(h=1, seconds=300)
 
 
 @pytest.mark.parametrize("mask", ["", CAUSAL], ids=["full", "causal"])
@@ -64,7 +63,7 @@ def test_sizes_that_nobody_knows(mask):
     (kernel,) = done.source.kernels
     assert "q, k, e, v copied to shared memory" in kernel.note
     for n, d in ((1, 1), (37, 19)):
-        done.verify(h=2, n=n, d=d)
+        done.verify(h=2, n=n, d=d, seconds=300)
 
 
 def test_its_decisions():
@@ -154,7 +153,7 @@ def test_random_rows_between_products(seed):
     )
     done = ps.optimize(op, "cuda", options=FREE)
     sizes = {name: size for name, size in (("n", n), ("m", m), ("d", d), ("c", c)) if of_rows[name].startswith("'")}
-    done.verify(h=rng.choice((1, 2)), **sizes)
+    done.verify(h=rng.choice((1, 2)), seconds=300, **sizes)
 
 
 def random_middle(rng: random.Random) -> str:

@@ -49,9 +49,10 @@ def row_block(found: Fused, tree: Tree, scop: Scop, dependences: Dependences) ->
 
     A product alone has tiles of its own, of more rows and fewer columns.
     """
+    if sum(len(s.iterators) >= len(found.members) + 2 for s in scop.statements) < 2:
+        return None
     sequence, around = _outermost_sequence(tree, dependences)
-    deep = [s for s in scop.statements if len(s.iterators) >= len(found.members) + 2]
-    if sequence is None or len(deep) < 2:
+    if sequence is None:
         return None
     sums = sums_to_fuse(tree, scop, dependences)
     products = [each for each in (_product(of, found, scop, around) for of in sums) if each is not None]
