@@ -76,7 +76,7 @@ def thread_nest(loop: For) -> ThreadNest | None:
     blocks = list(takewhile(lambda each: not is_mapped(each, "thread"), loops))  # and what is around all threads
     inner, kinds = loops[len(blocks) :], ("thread", "serial", "unrolled")
     threads, serial, points = ([each for each in inner if each.kind.startswith(kind)] for kind in kinds)
-    if [*blocks, *threads, *serial, *points] != loops or not threads:
+    if [*blocks, *threads, *serial, *points] != loops or not threads or (blocks and not is_mapped(blocks[0])):
         return None
     thread_sides, point_sides = _sides(threads, []), _sides(points, serial)
     if thread_sides is None or point_sides is None:
