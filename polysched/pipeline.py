@@ -18,6 +18,7 @@ from polysched.codegen.loops.borders import borders_apart
 from polysched.codegen.loops.invariant_loads import invariant_loads
 from polysched.codegen.loops.loop_bounds import loop_bounds
 from polysched.codegen.memory.accumulate import accumulate
+from polysched.codegen.memory.block_arrays import block_arrays
 from polysched.codegen.memory.contract import contract
 from polysched.codegen.memory.linearize import linearize
 from polysched.codegen.memory.packing import pack
@@ -31,6 +32,7 @@ from polysched.codegen.parallel.privatize import privatize
 from polysched.codegen.products.find import pack_products
 from polysched.codegen.stage import improve_expressions, improve_indices
 from polysched.config.constraints import Constraint
+from polysched.config.heuristics.gpu import CHUNK_BYTES
 from polysched.config.options import Options, Target, require_options
 from polysched.config.target import TARGETS, TargetData, require_known
 from polysched.deps.dependences import Dependences
@@ -150,6 +152,8 @@ def _kernel(kernel: Function, target: TargetData, options: Options, *, fetches: 
     """The loops of the schedule, some of which may be to fetch ahead, as they are printed."""
     if has_foreign(kernel):
         return _around_calls(kernel, target, options, fetches=fetches)
+    if target.has_grid:
+        kernel = optional("block arrays", block_arrays, kernel, target.shared - CHUNK_BYTES)
     kernel = optional("contract", contract, kernel, rows=not target.has_grid)
     has_products = False
     if not target.has_grid:
@@ -163,7 +167,8 @@ def _kernel(kernel: Function, target: TargetData, options: Options, *, fetches: 
         kernel = step("tensor products", tensor_products, kernel)
         kernel = step("reduce", reduce_on_gpu, kernel, shuffles=target.has_shuffles)
         if options.shared_memory:
-            kernel = optional("stage", stage, kernel, double_buffer=options.double_buffer)
+            how = {"double_buffer": options.double_buffer, "fast_math": options.fast_math, "room": target.shared}
+            kernel = optional("stage", stage, kernel, **how)
         kernel = optional("registers", in_registers, kernel)
         kernel = optional("points", whole_points, kernel)
         kernel = optional("planes", fold_planes, kernel)

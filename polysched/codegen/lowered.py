@@ -138,6 +138,11 @@ def around(loops: Sequence[For], body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
     return body
 
 
+def nested(loops: Sequence[For], body: tuple[Stmt, ...]) -> For:
+    """The first of these loops, of which there is one, around the others and the body in place of theirs."""
+    return replace(loops[0], body=around(loops[1:], body))
+
+
 def from_start(start: Expr, offset: Expr) -> Expr:
     """Their sum, without a start of zero."""
     return offset if start == Const(0) else Binary("+", start, offset)

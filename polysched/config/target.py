@@ -41,6 +41,7 @@ class TargetData:
     suffix: str  # of a file with its kernels
     division: int  # by a value that is no constant, in additions
     registers: int  # integer names that may live across a loop
+    shared: int = 48 << 10  # bytes of shared memory that a block may ask for, where it has any
     is_single_source: bool = True  # are kernels and what launches them one text?
     has_grid: bool = False  # blocks and threads, of which a block shares memory
     has_shuffles: bool = False  # threads of a warp read each other's registers
@@ -72,7 +73,7 @@ LIMITS = Limits(
 _GPU = TargetData(name="cuda", language="CUDA", suffix=".cu", has_grid=True, division=70, registers=32)
 TARGETS: Mapping[Target, TargetData] = {
     "c": TargetData(name="c", language="C", suffix=".c", division=25, registers=96),
-    "cuda": replace(_GPU, has_shuffles=True, has_tensor=True, has_sass=True),
+    "cuda": replace(_GPU, has_shuffles=True, has_tensor=True, has_sass=True, shared=LIMITS.dynamic),
     "opencl": replace(_GPU, name="opencl", language="OpenCL", suffix=".cl", is_single_source=False),
     "hip": replace(_GPU, name="hip", language="HIP", suffix=".hip"),
 }

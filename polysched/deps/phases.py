@@ -82,9 +82,10 @@ def axes(tree: Tree, passing: isl.UnionSet | None = None) -> dict[str, list[tupl
 
 
 def is_in_rows(tree: Tree, on: tuple[str, ...]) -> bool:
-    """Is it a sequence inside of loops on axes, `on` blocks alone, with loops on thread.x, and on no other threads?"""
-    inside = {mark.axis for mark in marks_in(tree) if isinstance(mark, Map)} if isinstance(tree, InOrder) else None
-    return inside == {"thread.x"} and bool(on) and all(axis.startswith("block") for axis in on)
+    """Is it a sequence inside of loops on axes, `on` blocks alone, with loops on thread.x, and on no others but on
+    thread.y, for the rows of a block?"""
+    inside = {mark.axis for mark in marks_in(tree) if isinstance(mark, Map)} if isinstance(tree, InOrder) else set()
+    return {"thread.x"} <= inside <= {"thread.x", "thread.y"} and bool(on) and all(a.startswith("block") for a in on)
 
 
 def is_kernel(tree: Tree) -> bool:

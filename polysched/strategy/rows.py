@@ -47,15 +47,14 @@ def fuse_rows(script: Script) -> None:
         _fused(script, found)
 
 
-def rows_on_blocks(script: Script) -> None:
-    """Each as one kernel, if there is more to it than one sum."""
-    for found in list(rows_to_fuse(script.tree, script.scop, script.dependences)):
-        has_several = sum(bool(nest.inner) for nest in found.nests) > 1
-        if has_several and len(found.members) <= len(_BLOCKS) and _fused(script, found):
-            _on_blocks(script, found)
+def on_blocks(script: Script, found: Fused) -> None:
+    """One kernel, if there is more to it than one sum."""
+    has_several = sum(bool(nest.inner) for nest in found.nests) > 1
+    if has_several and _fused(script, found):
+        _on_blocks(script, found)
 
 
-_BLOCKS = ("block.x", "block.y", "block.z")
+BLOCKS = ("block.x", "block.y", "block.z")
 
 
 def _fused(script: Script, found: Fused) -> bool:
@@ -78,13 +77,13 @@ def _on_blocks(script: Script, found: Fused) -> None:
     """A block for each row, its threads along it."""
     own, rows = names_in(found.instances), names_of(found.nests[0].members)
     _make_again(script, own, len(rows))
-    names = [each.name for each in _lanes(script, own, rows)]
+    names = [each.name for each in lanes_of(script, own, rows)]
     join_lanes(script, lambda: lanes_to_join(script.tree, script.scop, script.dependences, names))
-    lanes = _lanes(script, own, rows)
+    lanes = lanes_of(script, own, rows)
     threads = script.pick(f"threads.{rows[-1]}", *_threads(script, lanes), "threads of a block along its row") or 1
     for lane in lanes:
         script.to_front(lane.name, [band.members[0] for band in lane.around if band.members[0].name not in rows])
-    for axis, name in zip(_BLOCKS, reversed(rows), strict=False):
+    for axis, name in zip(BLOCKS, reversed(rows), strict=False):
         script.do("bind", name, axis)
     for lane in lanes:
         script.do("bind", lane.name, "thread.x", threads=threads)
@@ -123,7 +122,7 @@ def _users(script: Script, statement: Statement) -> set[str]:
     return {s.name for s in others if any(read.array in arrays for read in s.reads)}
 
 
-def _lanes(script: Script, own: set[str], rows: Sequence[str]) -> list[Loop]:
+def lanes_of(script: Script, own: set[str], rows: Sequence[str]) -> list[Loop]:
     """The innermost loops inside of rows."""
     inside = [each for each in loops(script.draft.nested) if {*each.statements} <= own and each.name not in rows]
     outer = {band.members[0].name for each in inside for band in each.around}

@@ -22,7 +22,7 @@ from typing import Any
 from polysched.codegen.gpu.ends import Ends
 from polysched.codegen.gpu.points import split, whole_when
 from polysched.codegen.gpu.staging_plan import around_sums, have_own_elements
-from polysched.codegen.gpu.thread_nest import ThreadNest, each_kernel, over_all, thread_nest
+from polysched.codegen.gpu.thread_nest import ThreadNest, each_kernel, each_phase, is_in_phases, over_all, thread_nest
 from polysched.codegen.lowered import around, is_mapped, moved, private, rolled
 from polysched.codegen.memory.contract import is_fixed
 from polysched.codegen.memory.runs_when import runs_when
@@ -35,7 +35,12 @@ from polysched.ir.rename import fresh_names, rename_bound, used_names
 def in_registers(fn: Function) -> Function:
     """`fn` with every kernel as above that updates an element in a loop: with several points, or with stores to it
     before or after the loop."""
-    return each_kernel(fn, _Registers(fn).kernel)
+    registers = _Registers(fn)
+
+    def of_phases(kernel: For, host: dict[str, For]) -> Any:
+        return each_phase(kernel, registers.kernel) if is_in_phases(kernel) else registers.kernel(kernel)
+
+    return each_kernel(fn, of_phases)
 
 
 class _Registers:
@@ -43,7 +48,7 @@ class _Registers:
         self.taken = used_names(fn)
         self.names = fresh_names("q", self.taken)
 
-    def kernel(self, loop: For, host: dict[str, For]) -> Any:
+    def kernel(self, loop: For) -> Any:
         if any(isinstance(each, Barrier) for each in walk(loop)):
             return loop
         nest = thread_nest(loop)

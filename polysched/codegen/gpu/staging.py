@@ -27,34 +27,88 @@ from typing import Any
 from polysched.codegen.gpu.copies import Lanes, copied, element_of, fits_when
 from polysched.codegen.gpu.ends import Ends
 from polysched.codegen.gpu.footprint import in_locals
+from polysched.codegen.gpu.quotients import quotients_last
 from polysched.codegen.gpu.staging_plan import NoCopies, Plan, Surroundings, plan_of, surroundings
-from polysched.codegen.gpu.thread_nest import each_kernel, edges, inside, on_threads, over, over_all, thread_nest
-from polysched.codegen.lowered import around, private
+from polysched.codegen.gpu.thread_nest import (
+    ThreadNest,
+    block_shape,
+    each_kernel,
+    each_phase,
+    edges,
+    inside,
+    is_in_phases,
+    on_threads,
+    over,
+    over_all,
+    thread_nest,
+    widened,
+)
+from polysched.codegen.lowered import around, bytes_of, private
 from polysched.codegen.memory.tile_nest import full_when, mentions, side_of
 from polysched.config.heuristics.gpu import UNROLLED_UPDATES
 from polysched.config.target import LIMITS
 from polysched.ir.build import binary, conjunction, floormod, where
 from polysched.ir.integers.linear import Linear, added, cleared, expression, is_never_negative, never_negative
 from polysched.ir.node import rewrite, substitute, walk
-from polysched.ir.nodes import Alloc, Barrier, Const, Expr, For, Function, If, Let, Load, Select, Stmt, Store, Var
+from polysched.ir.nodes import (
+    Alloc,
+    Array,
+    Barrier,
+    Const,
+    Expr,
+    For,
+    Function,
+    If,
+    Let,
+    Load,
+    Select,
+    Stmt,
+    Store,
+    Var,
+)
 from polysched.ir.rename import fresh_names, rename_bound
 from polysched.prelude.padding.padded_copy import is_zero_outside
 from polysched.support import trace
 
 
-def stage(fn: Function, *, double_buffer: bool = False) -> Function:
-    """`fn` with every kernel that updates elements in a serial loop of constant chunks as above."""
+def stage(
+    fn: Function, *, double_buffer: bool = False, fast_math: bool = False, room: int = LIMITS.shared
+) -> Function:
+    """`fn` with every kernel, and every phase of one, that updates elements in a serial loop of constant chunks as
+    above; of kernels in phases, blocks share so many bytes."""
     known = surroundings(fn, 2 if double_buffer else 1)
 
-    def staged(kernel: For, host: dict[str, For]) -> Any:
+    def staged(kernel: For, nest: ThreadNest | None, around: Surroundings, host: dict[str, For]) -> Any:
         try:
-            return StagedKernel(plan_of(thread_nest(kernel), known), known, host).statements()
+            nest = quotients_last(nest) if nest is not None and fast_math else nest
+            return StagedKernel(plan_of(nest, around), around, host).statements()
         except NoCopies as why:
             for loop in _chunks(kernel):
                 trace.decline("copied in chunks", loop.origin, str(why))
             return kernel
 
-    return each_kernel(fn, staged)
+    def in_phases(kernel: For, host: dict[str, For]) -> Any:
+        if not is_in_phases(kernel):
+            return staged(kernel, thread_nest(kernel), known, host)
+        shape, own = block_shape(kernel), _shared(kernel)
+
+        def phase(part: For) -> Any:
+            nest = thread_nest(part)
+            if nest is None or (nest := widened(nest, shape)) is None:
+                return part
+            around = replace(known, shared=[each.name for each in own], room=room - sum(map(bytes_of, own)))
+            made = staged(part, nest, around, host)
+            own.extend(each for each in _shared(made) if each not in own)
+            return made
+
+        return each_phase(kernel, phase)
+
+    return each_kernel(fn, in_phases)
+
+
+def _shared(body: Any) -> list[Array]:
+    """The arrays that the threads of a block share."""
+    return [node.array for node in walk(body) if isinstance(node, Alloc) and node.array.space == "shared"]
 
 
 def _chunks(kernel: For) -> list[For]:
@@ -249,7 +303,8 @@ class StagedKernel:
         values[Load(store.array, store.index, self.sums.dtype)] = self.ends.register
         plain = self.without_guards(store.value)
         new = rewrite(plain, lambda node: values.get(node) if isinstance(node, Expr) else None)
-        body = self.over_points((Store(self.sums.name, self.own, new, store.loc),))
+        update: tuple[Stmt, ...] = (Store(self.sums.name, self.own, new, store.loc),)
+        body = self.over_points(update if plan.runs_anywhere else where(self.points_inside(), *update))
         kind = "unrolled" if prod(s.trips for s in (*plan.chunk, *plan.nest.points)) <= UNROLLED_UPDATES else "serial"
         for side in reversed(plan.chunk):
             counter = self.counters[side.loop.var]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
+from typing import Any
 
 from polysched.codegen.gpu.copies import Staged
 from polysched.codegen.gpu.footprint import Box, footprint, in_locals, union
@@ -53,9 +54,18 @@ class Plan:
     @property
     def runs_anywhere(self) -> bool:
         """May an update be computed where the nest has none, from anything in copies and registers?"""
+        return self.is_total_with(())
+
+    def is_total_with(self, shared: Collection[str]) -> bool:
+        """May an update be computed from anything in copies, registers and these arrays?"""
         store = self.nest.store
         known = {*self.staged, Load(store.array, store.index, store.value.dtype)}
-        return is_total(rewrite(store.value, lambda node: Var("_", node.dtype) if node in known else None))
+
+        def rule(node: Any) -> Any:
+            is_known = node in known or (isinstance(node, Load) and node.array in shared)
+            return Var("_", node.dtype) if is_known else None
+
+        return is_total(rewrite(store.value, rule))
 
 
 @dataclass(frozen=True)
@@ -66,6 +76,8 @@ class Surroundings:
     constants: Collection[str]  # names that have one value in a launch, whatever the launch
     taken: set[str]  # names in use
     buffers: int = 1  # of each copy, used in turn; where there are several, elements are copied as they are
+    shared: Collection[str] = ()  # arrays that the threads of a block share already
+    room: int = LIMITS.shared  # bytes for copies
 
 
 def surroundings(fn: Function, buffers: int = 1) -> Surroundings:
@@ -146,11 +158,11 @@ def _with_copies(plan: Plan, around: Surroundings) -> Plan:
     buffers = around.buffers if plan.between and all(load.dtype.bits >= 32 for load, _ in found.values()) else 1
     for count in dict.fromkeys((buffers, 1)):
         done = replace(plan, staged=_copies(found, plan, around, count))
-        if points > 1 and not done.runs_anywhere:
+        if points > 1 and not done.is_total_with(around.shared):
             raise NoCopies("points beyond the ends of the nest would read what is in no copy, or trap")
-        if (size := done.shared_bytes) <= LIMITS.shared:
+        if (size := done.shared_bytes) <= around.room:
             return done
-    raise NoCopies(f"copies would take {size} bytes, and a block has {LIMITS.shared} of shared memory")
+    raise NoCopies(f"copies would take {size} bytes, and a block has {around.room} of shared memory")
 
 
 def have_own_elements(nest: ThreadNest, chunk: Sequence[Side] = ()) -> bool:
@@ -184,7 +196,7 @@ def _turned(plan: Plan, around: Surroundings) -> Plan:
         if box is not None and is_dense and not _is_coalesced(load, plan):
             found[value] = (load, box)
     done = replace(plan, staged=_copies(found, plan, around, 1))
-    if not done.staged or done.shared_bytes > LIMITS.shared:
+    if not done.staged or done.shared_bytes > around.room:
         raise NoCopies("it has no sums, and reads whole sectors")
     return done
 

@@ -14,9 +14,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import Any
 
-from polysched.codegen.lowered import chain, from_start, is_mapped
+from polysched.codegen.lowered import chain, from_start, is_mapped, nested
 from polysched.codegen.memory.tile_nest import Side, mentions, side_of
 from polysched.config.target import LIMITS
 from polysched.ir.effects import may_change
@@ -62,30 +63,31 @@ class ThreadNest:
 
 def thread_nest(loop: For) -> ThreadNest | None:
     """`loop` as such a kernel; None if it is none, or has bounds that its own stores may change."""
-    around = chain((loop,))
-    body = around[-1].body
+    outer = chain((loop,))
+    body = outer[-1].body
     sums = [k for k, stmt in enumerate(body) if isinstance(stmt, For) and stmt.kind == "serial"]
     if len(body) > 1 and len(sums) != 1:
         return None
     place = sums[0] if len(body) > 1 else 0
-    loops = [*around, *chain(body[place : place + 1])]
+    loops = [*outer, *chain(body[place : place + 1])]
     body = loops[-1].body
     if len(body) != 1 or not isinstance(body[0], Store) or any(may_change(each.lo, each.hi) for each in loops):
         return None
-    kinds = ("block", "thread", "serial", "unrolled")
-    blocks, threads, serial, points = ([each for each in loops if each.kind.startswith(kind)] for kind in kinds)
-    if [*blocks, *threads, *serial, *points] != loops or not threads:
+    blocks = list(takewhile(lambda each: not is_mapped(each, "thread"), loops))  # and what is around all threads
+    inner, kinds = loops[len(blocks) :], ("thread", "serial", "unrolled")
+    threads, serial, points = ([each for each in inner if each.kind.startswith(kind)] for kind in kinds)
+    if [*blocks, *threads, *serial, *points] != loops or not threads or (blocks and not is_mapped(blocks[0])):
         return None
     thread_sides, point_sides = _sides(threads, []), _sides(points, serial)
     if thread_sides is None or point_sides is None:
         return None
     nest = ThreadNest(tuple(blocks), thread_sides, tuple(serial), point_sides, body[0])
-    if len(around[-1].body) == 1:
+    if len(outer[-1].body) == 1:
         return nest
-    before, after = (_at_points(part, points) for part in (around[-1].body[:place], around[-1].body[place + 1 :]))
+    before, after = (_at_points(part, points) for part in (outer[-1].body[:place], outer[-1].body[place + 1 :]))
     if before is None or after is None:
         return None
-    return replace(nest, before=before, after=after, shared=sum(each.kind == "serial" for each in around))
+    return replace(nest, before=before, after=after, shared=sum(each.kind == "serial" for each in outer[len(blocks) :]))
 
 
 def _at_points(body: Sequence[Stmt], points: Sequence[For]) -> tuple[Store, ...] | None:
@@ -131,6 +133,62 @@ def each_kernel(fn: Function, change: Callable[[For, dict[str, For]], Any]) -> F
         return new
 
     return map_children(fn, visit)
+
+
+def blocks_of(kernel: For) -> list[For]:
+    """Its loops over blocks, each all there is in the one around."""
+    blocks = [kernel] if is_mapped(kernel, "block") else []
+    while blocks and len(blocks[-1].body) == 1 and is_mapped(blocks[-1].body[0], "block"):
+        blocks += blocks[-1].body  # type: ignore[arg-type]  # a loop
+    return blocks
+
+
+def is_in_phases(kernel: For) -> bool:
+    """Do loops over threads follow one another in its blocks?"""
+    blocks = blocks_of(kernel)
+    return bool(blocks) and sum(_down_to_threads(stmt) is not None for stmt in blocks[-1].body) > 1
+
+
+def _down_to_threads(stmt: Stmt) -> list[For] | None:
+    """The serial loops around a loop over threads, if that is all there is in them; None if there is none."""
+    loops = chain((stmt,))
+    outer = list(takewhile(lambda each: each.kind == "serial", loops))
+    return outer if loops[len(outer) :] and is_mapped(loops[len(outer)], "thread") else None
+
+
+def block_shape(kernel: For) -> dict[str, int | None]:
+    """How many threads its loops ask for at most along each axis; None where that is unknown."""
+    shape: dict[str, int | None] = {}
+    for loop in walk(kernel):
+        if is_mapped(loop, "thread"):
+            side = side_of(loop, [loop.var], LIMITS.block)
+            size = side.trips if side else None
+            known = shape.get(loop.kind, 0)
+            shape[loop.kind] = None if size is None or known is None else max(size, known)
+    return shape
+
+
+def each_phase(kernel: For, change: Callable[[For], Any]) -> For:
+    """The kernel with what `change` makes of each of its phases, given as a kernel of its own."""
+    blocks, body = blocks_of(kernel), list[Stmt]()
+    for stmt in blocks[-1].body:
+        if _down_to_threads(stmt) is None:
+            body.append(stmt)
+        else:
+            made = change(nested(blocks, (stmt,)))
+            (made,) = made if isinstance(made, tuple) else (made,)
+            body += blocks_of(made)[-1].body
+    return nested(blocks, tuple(body))
+
+
+def widened(nest: ThreadNest, shape: Mapping[str, int | None]) -> ThreadNest | None:
+    """The nest with all threads of a block of that shape; None if they are not known, or more than one are in no loop
+    of the nest."""
+    known = {side.loop.kind: side.trips for side in nest.threads}
+    if any(size is None or (size > 1 and axis not in known) for axis, size in shape.items()):
+        return None
+    threads = (replace(side, trips=shape[side.loop.kind] or 1) for side in nest.threads)
+    return replace(nest, threads=tuple(threads))
 
 
 def counted(side: Side, counter: Expr) -> Expr:

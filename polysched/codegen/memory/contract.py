@@ -35,7 +35,7 @@ from polysched.support.remembered import remembered
 def contract(fn: Function, *, rows: bool = False) -> Function:
     """`fn` with every temporary array that one block uses at one subscript declared there, as a scalar; with `rows`,
     one of which an iteration of a parallel loop uses a part, as that part."""
-    scop = cache(lambda: extract(_without_lets(fn), check_bounds=False))  # slow, and seldom asked for
+    scop = cache(lambda: extract(without_lets(fn), check_bounds=False))  # slow, and seldom asked for
     body = fn.body
     for alloc in (stmt for stmt in fn.body if isinstance(stmt, Alloc) and stmt.array.shape):
         rest = tuple(stmt for stmt in body if stmt is not alloc)
@@ -59,7 +59,7 @@ def _scalars_of_a_block(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
     return map_list(body, lambda stmt: map_blocks(stmt, _scalars_of_a_block))
 
 
-def _without_lets(fn: Function) -> Function:
+def without_lets(fn: Function) -> Function:
     """The same nest with every bound name replaced by its value."""
     return substitute(rewrite(fn, lambda node: () if isinstance(node, Let) else None), values_of_lets(fn.body))
 
@@ -82,8 +82,8 @@ def _iterations(scop: Scop, array: str, var: str) -> isl.UnionMap | None:
 
 def _stays(var: str, array: str, scop: Callable[[], Scop]) -> bool:
     """Is every element used in one iteration of loop `var` alone?"""
-    iterations = _iterations(scop(), array, var)
-    return iterations is not None and bool(iterations.is_single_valued())
+    found = _iterations(scop(), array, var)
+    return found is not None and bool(found.is_single_valued())
 
 
 def _declared_inside(

@@ -70,6 +70,12 @@ FEW_TERMS = 32 * SUM_THREADS  # that one block adds up sooner than two kernels a
 ROW_WARPS = 8  # of a block whose warps have a row each
 LONG_ROW = 1024  # terms for which a row has all threads of a block
 ROW_ELEMENTS = 8  # of a row that each thread of its block has, if there are so many
+ROWS, ROW_POINTS = 32, 4  # of a block that has products of rows, and of each of its warps: operands serve as many
+ROW_TERMS = 256  # of such a product: of more, elements cost so much that larger tiles gain more than rows that stay
+COLUMN_POINTS, FEW_COLUMN_POINTS = (
+    4,
+    2,
+)  # of a thread along columns of such a product; few where these are all there are
 COLUMNS = 128  # that a block adds up
 COLUMN = 4  # threads for each of them
 
@@ -88,5 +94,6 @@ UNKNOWN_BLOCK = {"x": 128, "y": 1, "z": 1}  # threads, where the loops do not te
 THREADS_TRIED = range(9)  # of a block along one axis: with more, few blocks share a multiprocessor
 POINTS_TRIED = range(4)  # of a thread along one axis: more take too many registers
 CHUNKS_TRIED = range(2, 8)  # iterations: of fewer, a barrier takes longer than they do; more exceed shared memory
+ROWS_TRIED = 16, 32, 64  # of a block: half a warp has too few to share, and more leave no room in shared memory
 TERMS_TRIED = range(4)  # times the least that tensor instructions take at a time
 STAGES_TRIED = 2, 3, 4  # buffers, no powers: one is no turn, and shared memory seldom holds more than four

@@ -7,8 +7,8 @@
 On a GPU `codegen/gpu/sums/reduce.py` has a kernel's outermost loop add up, or that on thread.x, or both if they add to
 the same arrays, or one on blocks inside of threads, which get partners on thread.y; nothing but loops on axes may
 be around, and statements without loops before and after in a thread. Rows: loops on thread.x one after the other in a
-loop on blocks, of which those that reduce have no more values than a block has threads. No other is said to reduce, so
-that it is refused.
+loop on blocks, each in one on thread.y where a block has several rows, of which those that reduce have no more values
+than a block has threads. No other is said to reduce, so that it is refused.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from polysched.model.tree.nodes import (
     Tree,
     children,
     mark_of,
+    own_marks,
     walk,
     with_children,
 )
@@ -77,6 +78,10 @@ class _Around:
     def is_in_threads(self) -> bool:
         return bool(self.on) and self.on[-1].startswith("thread")
 
+    def is_over_rows(self, tree: Tree) -> bool:
+        """Is it a loop over the rows of those that a thread along y has?"""
+        return self.rows and self.on[-1] == "thread.y" and isinstance(tree, Band) and not own_marks(tree)
+
     def may_reduce(self, mark: Concurrent, found: tuple[str, ...], member: Member) -> tuple[str, ...]:
         """All the arrays found, if there is code for their sums here; else none."""
         if not isinstance(mark, Map) or (not self.on and mark.axis != "block.w"):
@@ -104,7 +109,7 @@ def _with_reduces(tree: Tree, dependences: Dependences, reaching: isl.UnionMap, 
         around = replace(around, among=True)
     elif is_in_rows(tree, around.on):
         around = replace(around, rows=True)
-    elif not isinstance(tree, Filter):
+    elif not isinstance(tree, Filter) and not around.is_over_rows(tree):
         around = replace(around, axes=not around.on)
     if isinstance(tree, Band):
         around = replace(around, members=(*around.members, *tree.members))

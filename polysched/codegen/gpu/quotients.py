@@ -1,0 +1,53 @@
+"""Quotients by what all terms of a sum share, made once, after the sum: under `fast_math`.
+
+    acc = 0                                           acc = 0
+    for k: acc = acc + e[i, k] / s[i] * v[k, j]  ->   for k: acc = acc + e[i, k] * v[k, j]
+    out[i, j] = acc                                   out[i, j] = acc / s[i]
+
+The sum is larger or smaller by that factor on the way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from polysched.codegen.gpu.thread_nest import ThreadNest
+from polysched.ir.build import zero
+from polysched.ir.node import variables, walk
+from polysched.ir.nodes import Binary, Call, Expr, Load, Store
+
+
+def quotients_last(nest: ThreadNest) -> ThreadNest:
+    """The nest with one such quotient after the sums that start from zero, if there is one."""
+    store, first = nest.store, next(iter(nest.before), None)
+    own = Load(store.array, store.index, store.value.dtype)
+    begins = first is not None and (first.array, first.index) == (store.array, store.index)
+    match store.value:
+        case Binary("+", left, right) if begins and first and first.value == zero(own.dtype) and own.dtype.is_float:
+            term = right if left == own else left
+            if own in (left, right) and (found := _apart(term, nest)):
+                value = replace(store.value, left=own, right=found[0])
+                last = Store(store.array, store.index, Binary("/", own, found[1]), store.loc)
+                return replace(nest, store=replace(store, value=value), after=(last, *nest.after))
+    return nest
+
+
+def _apart(term: Expr, nest: ThreadNest) -> tuple[Expr, Expr] | None:
+    """The term without its quotient, and the divisor; None if it has none that stays the same in the sum."""
+    match term:
+        case Binary("/", left, right) if _stays(right, nest):
+            return left, right
+        case Binary("*", left, right):
+            if found := _apart(left, nest):
+                return replace(term, left=found[0]), found[1]
+            if found := _apart(right, nest):
+                return replace(term, right=found[0]), found[1]
+    return None
+
+
+def _stays(expr: Expr, nest: ThreadNest) -> bool:
+    """Has it one value for all terms, which is what it is after them?"""
+    summed = {loop.var for loop in nest.serial[nest.shared :]}
+    stored = {each.array for each in (*nest.before, nest.store, *nest.after)}
+    changes = (isinstance(n, Call) or (isinstance(n, Load) and n.array in stored) for n in walk(expr))
+    return summed.isdisjoint(variables(expr)) and not any(changes)
