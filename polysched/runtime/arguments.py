@@ -201,7 +201,7 @@ def _check_bounds(fn: Function, sizes: Mapping[str, int], valid_sizes: isl.Set) 
     if isl.at(valid_sizes, sizes).is_empty():
         known = " and ".join(f"{name} = {value}" for name, value in sizes.items())
         why = "it would leave its arrays, or what its schedule assumes"
-        raise LaunchError(f"{fn.name} cannot run with {known}: {why}; it is for {valid_sizes}")
+        raise LaunchError(f"{fn.name} cannot run with {known}: {why}; it is for {valid_sizes.remove_redundancies()}")
 
 
 def _check_memory(fn: Function, sizes: Mapping[str, int]) -> None:

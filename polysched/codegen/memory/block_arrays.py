@@ -40,8 +40,8 @@ def block_arrays(fn: Function, room: int) -> Function:
     temporaries = [stmt.array for stmt in fn.body if isinstance(stmt, Alloc) and stmt.array.shape]
     moved: set[str] = set()
 
-    def inside(kernel: For, _: dict[str, For]) -> For:
-        if not temporaries or not is_in_phases(kernel) or "thread.y" not in block_shape(kernel):
+    def inside(kernel: For, host: dict[str, For]) -> For:
+        if host or not temporaries or not is_in_phases(kernel) or "thread.y" not in block_shape(kernel):
             return kernel
         (plain,) = without_lets(replace(fn, body=(kernel,))).body
         elsewhere = _used(rewrite(fn.body, lambda node: () if node == kernel else None))
@@ -187,12 +187,16 @@ def _takes_place(one: _Small, other: _Small, kernel: For, fn: Function) -> bool:
     users, last = ([k for k, each in enumerate(blocks[-1].body) if array in _used(each)] for array in (name, gone))
     if alike[0] != alike[1] or not users or not last or users[0] != last[-1] or last[0] == last[-1]:
         return False
+    if not any(isinstance(each, Barrier) for each in blocks[-1].body[last[-2] : users[0]]):
+        return False
     phase = blocks[-1].body[users[0]]
     makers = [node for node in walk(phase) if isinstance(node, Store) and node.array == name]
     reads = [node for node in walk(phase) if isinstance(node, Load | Store) and node.array == gone]
     stores = [node for node in walk(kernel) if isinstance(node, Store) and node.array == name]
-    if len(makers) != 1 or stores != makers or any(node not in walk(makers[0].value) for node in reads):
+    if len(makers) != 1 or stores != makers:
         return False
+    if len([node for node in walk(makers[0].value) if isinstance(node, Load) and node.array == gone]) < len(reads):
+        return False  # others read it, too
     if any(node.index != makers[0].index for node in reads):
         return False
     temporaries = (stmt for stmt in fn.body if isinstance(stmt, Alloc))

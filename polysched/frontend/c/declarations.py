@@ -107,9 +107,7 @@ def _is_of_loop(variables: Variables, name: Node) -> bool:
 
 
 def is_restrict(decl: Decl) -> bool:
-    if isinstance(decl, Field):
-        return is_restrict(decl.of)
-    if isinstance(decl, Member):  # others may be of the same structure
+    if isinstance(decl, Member | Field):  # others may be of the same structure
         return False
     # The adjusted type of `double A[restrict n][m]` has lost the qualifier; how it was written has not.
     written = re.search(r"\[[^\]]*\brestrict\b", decl.type.spelling.partition("]")[0])

@@ -144,7 +144,7 @@ def _member(node: Node) -> Member | None:
 def field_of(node: Node) -> Node | None:
     """The declaration of the member that is named; None if it is of a union, of bits, not aligned or volatile."""
     field = node.referenced
-    if field is None or not field.spelling or field.is_bitfield():
+    if field is None or not field.spelling.isidentifier() or field.is_bitfield():  # clang spells what has no name, too
         return None
     structure = field.semantic_parent
     if structure.kind != CursorKind.STRUCT_DECL or not _is_aligned(structure, field):
