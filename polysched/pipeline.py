@@ -36,7 +36,7 @@ from polysched.config.heuristics.gpu import CHUNK_BYTES
 from polysched.config.options import Options, Target, require_options
 from polysched.config.target import TARGETS, TargetData, require_known
 from polysched.deps.dependences import Dependences
-from polysched.errors import IllegalSchedule, InputError
+from polysched.errors import BudgetExceeded, IllegalSchedule, InputError
 from polysched.frontend.op.op import Op
 from polysched.frontend.python import Nest
 from polysched.ir.defaults import without_contents
@@ -114,7 +114,7 @@ def _as_tuned(function: Function, target: Target, tuned: Tuned, options: Options
     try:
         schedule = tuned_schedule(function, target, options, tuned)
         return replace(_in_time(function, target, schedule, options), tuned=tuned)
-    except (InputError, IllegalSchedule) as error:
+    except (InputError, IllegalSchedule, BudgetExceeded) as error:
         if options.tuned == "require":
             what = f"the schedule that the database has for '{function.name}' does not fit"
             raise InputError(f"{what}: {error}", hint="tune it again, or allow Options(tuned='use')") from error

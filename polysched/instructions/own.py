@@ -8,17 +8,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
+from itertools import product
+from math import prod
 
 from polysched.config.plain import Named
 from polysched.errors import InputError
 from polysched.instructions.layouts import Rows, is_independent
 from polysched.ir.integers.linear import Linear, forms
+from polysched.ir.interp import evaluate
 from polysched.ir.node import variables, walk, without_subscripts
-from polysched.ir.nodes import Call, Const, Expr, For, Foreign, Function, Load, Stmt, Store
+from polysched.ir.nodes import Binary, Call, Const, Expr, For, Foreign, Function, Load, Select, Stmt, Store
 from polysched.ir.simplify import simplify
 from polysched.ir.text import show
 
@@ -130,10 +133,17 @@ def require_own(own: OwnInstruction) -> None:
         if isinstance(node, Load | Store) and at.setdefault(node.array, node.index) != node.index:
             what = f"'{nest.name}' has {node.array} at two places"
             raise InputError(what, store.loc, "give each an array of its own")
+        if isinstance(node, Select) or (isinstance(node, Binary) and node.op in ("&&", "||")):
+            hint = "compute in every case: what is under a condition may be nowhere otherwise"
+            raise InputError(f"'{nest.name}' has a condition", store.loc, hint)
         if isinstance(node, Call) and not node.pure:
             raise InputError(f"'{nest.name}' calls {node.fn}, which may do anything", store.loc, "leave it out")
     for name, index in at.items():
         _require_plain(nest, name, index, list(loops))
+        reached = {tuple(evaluate(part, at) for part in index) for at in _iterations(loops)}
+        if len(reached) < prod(int(extent.value) for extent in nest.array(name).shape if isinstance(extent, Const)):
+            hint = "give it the elements that are used, next to each other: strides say how far apart they lie"
+            raise InputError(f"'{nest.name}' uses {len(reached)} elements of {name}, which has more", store.loc, hint)
     used = {*at, *variables(store.value)}
     names = [each.name for each in nest.arrays] + [each.name for each in nest.scalars]
     if unused := [name for name in names if name not in used]:
@@ -141,6 +151,11 @@ def require_own(own: OwnInstruction) -> None:
     if variables(without_subscripts(store.value)) & loops.keys():
         raise InputError(f"'{nest.name}' computes with a loop", store.loc, "loops are in subscripts alone")
     _require_strides(own, at)
+
+
+def _iterations(loops: Mapping[str, int]) -> Iterator[dict[str, int]]:
+    for values in product(*map(range, loops.values())):
+        yield dict(zip(loops, values, strict=True))
 
 
 def _perfect(nest: Function) -> tuple[dict[str, int], Store]:

@@ -4,7 +4,8 @@
     for k: acc = acc + e[i, k] / s[i] * v[k, j]  ->   for k: acc = acc + e[i, k] * v[k, j]
     out[i, j] = acc                                   out[i, j] = acc / s[i]
 
-The sum is larger or smaller by that factor on the way.
+Only where there are terms for sure: a quotient of no terms by zero would be no number. The sum is larger or smaller by
+that factor on the way, and may overflow.
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ from dataclasses import replace
 
 from polysched.codegen.gpu.thread_nest import ThreadNest
 from polysched.ir.build import zero
+from polysched.ir.integers.trips import trips
 from polysched.ir.node import variables, walk
-from polysched.ir.nodes import Binary, Call, Expr, Load, Store
+from polysched.ir.nodes import Binary, Call, Const, Expr, Load, Store
+from polysched.ir.simplify import simplify
 
 
 def quotients_last(nest: ThreadNest) -> ThreadNest:
@@ -23,7 +26,7 @@ def quotients_last(nest: ThreadNest) -> ThreadNest:
     own = Load(store.array, store.index, store.value.dtype)
     begins = first is not None and (first.array, first.index) == (store.array, store.index)
     match store.value:
-        case Binary("+", left, right) if begins and first and first.value == zero(own.dtype) and own.dtype.is_float:
+        case Binary("+", left, right) if begins and first and first.value == zero(own.dtype) and _has_terms(nest):
             term = right if left == own else left
             if own in (left, right) and (found := _apart(term, nest)):
                 value = replace(store.value, left=own, right=found[0])
@@ -43,6 +46,12 @@ def _apart(term: Expr, nest: ThreadNest) -> tuple[Expr, Expr] | None:
             if found := _apart(right, nest):
                 return replace(term, right=found[0]), found[1]
     return None
+
+
+def _has_terms(nest: ThreadNest) -> bool:
+    """Is it a sum of floats over loops that run, whatever the sizes are?"""
+    counts = [simplify(trips(loop)) for loop in nest.serial[nest.shared :]]
+    return nest.store.value.dtype.is_float and all(isinstance(each, Const) and each.value > 0 for each in counts)
 
 
 def _stays(expr: Expr, nest: ThreadNest) -> bool:

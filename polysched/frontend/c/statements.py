@@ -22,6 +22,7 @@ from polysched.frontend.c.file.clang import (
     Node,
     bare,
     children,
+    constant,
     initialiser,
     is_integer,
     operator,
@@ -38,6 +39,8 @@ from polysched.ir.node import walk as walk_ir
 from polysched.ir.nodes import COMPARISONS, Alloc, Const, Expr, For, If, Load, Stmt, Store, Unary, Var
 from polysched.ir.text import show
 from polysched.model.affine import NotAffine
+
+MOST_CHAINED = 128  # every type holds less
 
 
 class Statements:
@@ -166,6 +169,8 @@ class Statements:
         head = head_of(node)
         if head is None:
             raise no_range(self.read, node)
+        for start in (*head.before, head.start):
+            self.require_plain(start)
         before = tuple(stmt for start in head.before for stmt in self.started(start))
         found = range_of(self.read, node, head)
         decl, variables, outside = head.decl, self.variables, self.read.where
@@ -181,6 +186,12 @@ class Statements:
         self.read.where, variables.bindings = outside, bindings
         self.require_fixed(node, loop.hi, body)
         return (*before, replace(loop, body=body))
+
+    def require_plain(self, start: Start) -> None:
+        """Of `k = m = value` in a head, k gets what m holds then: the value itself if that is a small number."""
+        if start.is_chained and (start.value is None or constant(start.value) not in range(MOST_CHAINED)):
+            hint = "assign one after the other, as in m = n, k = m"
+            raise self.source.error(start.node, "the head of this loop assigns one value to several variables", hint)
 
     def started(self, start: Start) -> tuple[Stmt, ...]:
         """What the head of a loop does at first, beside starting its own variable."""

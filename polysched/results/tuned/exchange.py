@@ -55,6 +55,10 @@ def _row(data: dict[str, Any]) -> Row:
     of = {each.name: str(data[each.name]) for each in fields(Task)}
     found = {each.name: data[each.name] for each in fields(Measurement)}
     found["answers"] = tuple((str(key), _plain(value)) for key, value in found["answers"])
+    for name in ("ratio", "low", "high", "milliseconds", "default_milliseconds", "predicted_milliseconds"):
+        found[name] = None if found[name] is None else float(found[name])
+    if found["state"] == "confirmed" and None in (found["ratio"], found["low"], found["high"]):
+        raise ValueError("it is confirmed without a ratio and its interval")
     return Row(Task(**of), Measurement(**found))
 
 

@@ -16,6 +16,8 @@ from polysched.frontend.c.file.names import Decl, Key, Member, key
 from polysched.frontend.c.file.source import Source
 from polysched.frontend.c.proofs import Proofs
 from polysched.frontend.c.variables import Variables
+from polysched.ir.node import walk
+from polysched.ir.nodes import Var
 from polysched.model.known import Where, narrowed
 
 
@@ -34,11 +36,13 @@ class Structures:
     def conditions(self, source: Source, proofs: Proofs, variables: Variables) -> dict[Key, tuple[str, ...]]:
         """When the region surely goes to each of them, as C; not for those that it always goes to. Each may use
         what those before it guard. InputError where that depends on data."""
+        always = {pointer for pointer, places in self.places.items() if any(map(_is_always, places))}
         found: dict[Key, tuple[str, ...]] = {}
         for pointer, places in self.places.items():
-            tests = [_reached(where, proofs, variables) for where in places]
-            if () in tests:
+            if pointer in always:
                 continue
+            usable = [where for where in places if _leads(where, proofs, variables) <= always | found.keys()]
+            tests = (_reached(where, proofs, variables) for where in usable)
             known = next((each for each in tests if each is not None), None)
             if known is None:
                 member = self.members[pointer]
@@ -48,13 +52,24 @@ class Structures:
         return found
 
 
+def _is_always(where: Where) -> bool:
+    return not where.loops and not where.guards
+
+
+def _leads(where: Where, proofs: Proofs, variables: Variables) -> set[Key]:
+    """The pointers that the sizes of a place are read by."""
+    names = [*proofs.space(where).sizes]
+    for name in names:  # which grow
+        names += [part.name for part in walk(variables.factors.get(name, ())) if isinstance(part, Var)]
+    decls = (variables.decls[name] for name in names if name in variables.decls)
+    return {key(pointer) for decl in decls for pointer in pointers(decl)}
+
+
 def _reached(where: Where, proofs: Proofs, variables: Variables) -> tuple[str, ...] | None:
-    """When the region surely comes to a place, as tests in C, none if always; None if that cannot be said.
+    """When the region surely comes to a place, as tests in C; None if that cannot be said.
 
     The text means what its numbers do where the assumptions hold, so that these are tests, too.
     """
-    if not where.loops and not where.guards:
-        return ()
     space = proofs.space(where)
     known = space.universe
     for condition in where.conditions:
