@@ -220,6 +220,11 @@ ATTACKS |= {
         "for (int i = 1; i < n; i++) p[i].re += q[i - 1].re;",
         f"{MADE} f(points, points, 20); f(points, others, 20); f(others, points + 1, 19); shown(&v);",
     ),
+    "restrict, and both an element and a structure": (
+        "void f(struct point *restrict p, int n)",
+        "for (int i = 0; i < n; i++) { p[i].re += 1; p->im += p[i].re; p[i].im *= 2; }",
+        f"{MADE} f(points, 10); shown(&v);",
+    ),
     "a pointer into the structures": (
         "void f(struct point *p, double *x, int n)",
         "for (int i = 1; i < n; i++) p[i].re += x[5 * i - 5];",
@@ -241,6 +246,9 @@ def test_attacks(tmp_path, name):
 
 REFUSED = {
     "for (int i = 0; i < n; i++) if (a[i] > 0) a[i] = p->sum;": (
+        "'p->sum' is used only where data tells so, and may be nowhere otherwise"
+    ),
+    "for (int i = 0; i < n; i++) { if (a[i] > 0) a[i] = p->sum; for (int j = 0; j < many->m; j++) a[i] += p->sum; }": (
         "'p->sum' is used only where data tells so, and may be nowhere otherwise"
     ),
     "for (p->m = 0; p->m < n; p->m++) a[p->m] = 1;": "the loop variable 'p->m' is a member of a structure",

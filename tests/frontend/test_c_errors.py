@@ -53,6 +53,10 @@ def test_example(message_for: Callable[[str], str]) -> None:
 
 # A region each; what stands below --- comes after it.
 IN_THE_REGION = """
+for (i = k[0] = k[1], j = 0; j < n; i++, j++) A[j] = i;
+     ^ the head of this loop assigns one value to several variables
+hint: assign one after the other, as in m = n, k = m
+
 while (n > 0) A[0] = 1;
 ^ a while loop cannot be in a region
 hint: write for (i = lo; i < hi; i++), with the number of iterations known before

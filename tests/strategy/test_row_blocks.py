@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+import numpy as np
 import pytest
 
 import polysched as ps
@@ -41,6 +42,19 @@ def test_attention_is_one_kernel():
     )
     assert "polysched_malloc" not in done.source.text  # 32 rows of scores, in which their exponentials take their place
     done.verify(h=1)
+
+
+def test_what_is_used_again_keeps_its_place():
+    """Scores are multiplied by their exponentials: these have an array of their own."""
+    q, k, v = np.random.default_rng(0).standard_normal((3, 1, 33, 7), np.float32)
+    of = attention(33, 7, weights="e * np.sum(e * s, axis=2, keepdims=True)")
+    done = ps.optimize(of, "cuda", options=FREE)
+    out = np.zeros_like(q)
+    done.check(q=q, k=k, v=v, **{done.nest.arrays[-1].name: out}, h=1)
+    s = np.einsum("hid,hjd->hij", q, k) * 0.125
+    e = np.exp(s - np.max(s, axis=2, keepdims=True))
+    expected = np.einsum("hij,hjd->hid", e * np.sum(e * s, axis=2, keepdims=True), v)
+    np.testing.assert_allclose(out, expected, rtol=1e-4, atol=1e-5)
 
 
 def test_its_script_says_the_same():

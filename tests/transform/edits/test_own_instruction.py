@@ -465,6 +465,18 @@ def both_diagonal(y: ps.f64[4], x: ps.f64[4, 4]):
 
 
 @ps.nest
+def chosen(y: ps.f64[4], q: ps.i32, s: ps.f64):
+    for i in range(4):
+        y[i] = s if q > 0 else y[i]
+
+
+@ps.nest
+def with_gaps(y: ps.f64[4], x: ps.f64[8]):
+    for i in range(4):
+        y[i] = x[2 * i]
+
+
+@ps.nest
 def two_statements(y: ps.f64[4], x: ps.f64[4]):
     for i in range(4):
         y[i] = x[i]
@@ -479,6 +491,8 @@ def two_statements(y: ps.f64[4], x: ps.f64[4]):
         (lambda: ps.instruction(counts, ""), "'counts' computes with a loop"),
         (lambda: ps.instruction(backwards, ""), "'backwards' has x[3 - i]"),
         (lambda: ps.instruction(both_diagonal, ""), "'both_diagonal' has x[i, i], where a subscript follows from"),
+        (lambda: ps.instruction(chosen, ""), "'chosen' has a condition"),
+        (lambda: ps.instruction(with_gaps, ""), "'with_gaps' uses 4 elements of x, which has more"),
         (lambda: ps.instruction(two_statements, ""), "'two_statements' is no loops around one statement"),
         (lambda: ps.instruction(tile4, "", strides={"B": (1,)}), "'tile4' has no array 'B' to have strides"),
         (lambda: ps.instruction(tile4, "", strides={"A": (1,)}), "A of 'tile4' has 2 strides, not 1"),
