@@ -51,6 +51,8 @@ def block_arrays(fn: Function, room: int) -> Function:
         return _declared(kernel, own, plain, fn)
 
     changed = each_kernel(fn, inside)
+    if not moved:
+        return fn
     return replace(changed, body=tuple(s for s in changed.body if not (isinstance(s, Alloc) and s.array.name in moved)))
 
 
