@@ -78,18 +78,10 @@ def _verdicts(root: Path, path: Path, include: tuple[str, ...], *, compiled: boo
                 yield Verdict(root.name, file, line, "unread", f"the file does not parse: {_plain(found.wrong)}")
                 continue
             try:
-                why = worker.call(_SECONDS, _refused_compiled if compiled else _refused, found, k)
+                why = worker.call(_SECONDS, refused, found, k, compiled)
                 yield Verdict(root.name, file, line, "refused" if why else "taken", _plain(why))
             except (PolyschedError, RuntimeError) as error:
                 yield Verdict(root.name, file, line, _failed(error), str(error))
-
-
-def _refused(found: Found, k: int) -> str:
-    return refused(found, k, compiled=False)
-
-
-def _refused_compiled(found: Found, k: int) -> str:
-    return refused(found, k, compiled=True)
 
 
 def _failed(error: Exception) -> str:

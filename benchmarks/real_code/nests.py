@@ -56,7 +56,7 @@ def find(path: str, root: str, given: tuple[str, ...] = ()) -> Found:
                 source = Source(path, data, Index.create().parse(path, arguments, [(path, data)]))
                 break
             include.append(folder)
-    spans = sorted({span for function in functions(source) for span in _outermost(function)})
+    spans = sorted({span for function in functions(source) for span in _outermost(function, data)})
     text, last = b"", 0
     for begin, end in spans:
         text += data[last:begin] + b"\n#pragma scop\n" + data[begin:end] + b"\n#pragma endscop\n"
@@ -77,25 +77,24 @@ def _folder_of(message: str, root: str, tried: list[str]) -> str | None:
     return None
 
 
-def _outermost(node: Node) -> Iterator[tuple[int, int]]:
-    """Where the loops begin and end, with the semicolon of a body without braces, in bytes."""
+def _outermost(node: Node, data: bytes) -> Iterator[tuple[int, int]]:
+    """Where the loops begin and end in the file's bytes, with the semicolon of a body without braces."""
     for child in children(node):
         if child.kind == CursorKind.FOR_STMT:
-            yield child.extent.start.offset, _end(child)
+            yield child.extent.start.offset, _end(child, data)
         else:
-            yield from _outermost(child)
+            yield from _outermost(child, data)
 
 
-def _end(loop: Node) -> int:
+def _end(loop: Node, data: bytes) -> int:
     """clang ends a statement before its semicolon."""
     end = loop.extent.end.offset
-    text = Path(loop.extent.end.file.name).read_bytes()
-    rest = re.compile(rb"\s*;").match(text, end)
-    return rest.end() if rest and text[end - 1 : end] not in (b"}", b";") else end
+    rest = re.compile(rb"\s*;").match(data, end)
+    return rest.end() if rest and data[end - 1 : end] not in (b"}", b";") else end
 
 
-def refused(found: Found, k: int, *, compiled: bool) -> str:
-    """Why the k-th loop is refused, or "" if it is taken."""
+def refused(found: Found, k: int, compiled: bool) -> str:
+    """Why the k-th loop is refused, or "" if it is taken; also where it is to be `compiled`."""
     try:
         region = _opened(found).region(k)
         if compiled:

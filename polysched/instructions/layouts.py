@@ -9,7 +9,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
+
+from polysched.support.echelon import reduced
 
 Rows = tuple[tuple[int, ...], ...]
 
@@ -24,35 +25,18 @@ def layout(operand: Rows, array: Rows) -> Rows | None:
 def is_independent(rows: Rows) -> bool:
     """Does no dimension that moves follow from others?"""
     moving = [row for row in rows if any(row)]
-    return len(_reduced([list(map(Fraction, row)) for row in moving])) == len(moving)
+    return not moving or len(reduced(moving, len(moving[0]))[1]) == len(moving)
 
 
 def _solved(operand: Rows, row: Sequence[int]) -> tuple[int, ...] | None:
     """Whole x with x . operand = row, zero for dimensions that do not move; None if there are none."""
     moving = [d for d, own in enumerate(operand) if any(own)]
-    equations = [[*(Fraction(operand[d][loop]) for d in moving), Fraction(by)] for loop, by in enumerate(row)]
-    values = dict.fromkeys(range(len(operand)), 0)
-    for equation in _reduced(equations):
-        first = next(k for k, factor in enumerate(equation) if factor)
-        if first == len(moving) or equation[-1].denominator != 1:
-            return None
-        values[moving[first]] = int(equation[-1])
-    return tuple(values.values())
-
-
-def _reduced(rows: list[list[Fraction]]) -> list[list[Fraction]]:
-    """The rows in reduced echelon form, without those of zeros (Gauss and Jordan)."""
-    done: list[list[Fraction]] = []
-    for column in range(len(rows[0]) if rows else 0):
-        pivot = next((row for row in rows if row[column]), None)
-        if pivot is None:
-            continue
-        rows = [row for row in rows if row is not pivot]
-        pivot = [each / pivot[column] for each in pivot]
-        done, rows = ([_without(row, pivot, column) for row in every] for every in (done, rows))
-        done.append(pivot)
-    return done
-
-
-def _without(row: list[Fraction], pivot: list[Fraction], column: int) -> list[Fraction]:
-    return [own - row[column] * other for own, other in zip(row, pivot, strict=True)]
+    equations = [[*(operand[d][loop] for d in moving), by] for loop, by in enumerate(row)]
+    rows, pivots = reduced(equations, len(moving))
+    values = [equation[-1] for equation in rows]
+    if any(values[len(pivots) :]) or any(value.denominator != 1 for value in values):
+        return None
+    found = dict.fromkeys(range(len(operand)), 0)
+    for column, value in zip(pivots, values, strict=False):
+        found[moving[column]] = int(value)
+    return tuple(found.values())

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from functools import lru_cache
 
-from polysched.ir.node import children, walk
+from polysched.ir.node import children, loaded, variables, walk
 from polysched.ir.nodes import DIVISIONS, LOGICAL, Binary, Call, Cast, Const, Expr, Load, Select
 
 
@@ -18,6 +19,12 @@ def is_pure(expr: Expr) -> bool:
 def may_change(*exprs: Expr) -> bool:
     """Whether one may have another value later, with the same values of its variables: it loads, or calls."""
     return any(isinstance(node, Load | Call) for node in walk(exprs))
+
+
+def stays(expr: Expr, names: Set[str], arrays: Set[str]) -> bool:
+    """Whether it has one value while these variables, and elements of these arrays, change."""
+    calls = any(isinstance(node, Call) for node in walk(expr))
+    return not calls and names.isdisjoint(variables(expr)) and arrays.isdisjoint(loaded(expr))
 
 
 @lru_cache(1 << 14)

@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import cache
 from math import lcm
 
-from polysched.model.counting.echelon import reduced
+from polysched.support.echelon import reduced
 
 Vector = tuple[int, ...]
 Found = dict[str, tuple[Vector, ...]]  # the coefficients of the hyperplanes found so far, per statement

@@ -15,8 +15,9 @@ from dataclasses import replace
 from typing import Any
 
 from polysched.ir.build import const
-from polysched.ir.node import loaded, map_children, stored, variables, walk
-from polysched.ir.nodes import Binary, Call, Const, Expr, For, Function
+from polysched.ir.effects import stays
+from polysched.ir.node import map_children, stored
+from polysched.ir.nodes import Binary, Const, Expr, For, Function
 from polysched.ir.rename import bound_names
 
 
@@ -37,6 +38,4 @@ def _rewritten(node: Any, loop: For | None) -> Any:
 
 def _stays(expr: Expr, loop: For) -> bool:
     """Has it the same value in all iterations of the loop, and may it be computed without them?"""
-    own = {loop.var, *bound_names(loop.body)}
-    changes = any(isinstance(n, Call) for n in walk(expr)) or not stored(loop.body).isdisjoint(loaded(expr))
-    return own.isdisjoint(variables(expr)) and not changes
+    return stays(expr, {loop.var, *bound_names(loop.body)}, stored(loop.body))

@@ -14,9 +14,10 @@ from dataclasses import replace
 
 from polysched.codegen.gpu.thread_nest import ThreadNest
 from polysched.ir.build import zero
+from polysched.ir.effects import stays
 from polysched.ir.integers.trips import trips
-from polysched.ir.node import variables, walk
-from polysched.ir.nodes import Binary, Call, Const, Expr, Load, Store
+from polysched.ir.node import stored
+from polysched.ir.nodes import Binary, Const, Expr, Load, Store
 from polysched.ir.simplify import simplify
 
 
@@ -57,6 +58,4 @@ def _has_terms(nest: ThreadNest) -> bool:
 def _stays(expr: Expr, nest: ThreadNest) -> bool:
     """Has it one value for all terms, which is what it is after them?"""
     summed = {loop.var for loop in nest.serial[nest.shared :]}
-    stored = {each.array for each in (*nest.before, nest.store, *nest.after)}
-    changes = (isinstance(n, Call) or (isinstance(n, Load) and n.array in stored) for n in walk(expr))
-    return summed.isdisjoint(variables(expr)) and not any(changes)
+    return stays(expr, summed, stored((*nest.before, nest.store, *nest.after)))

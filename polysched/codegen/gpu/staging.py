@@ -71,9 +71,7 @@ from polysched.prelude.padding.padded_copy import is_zero_outside
 from polysched.support import trace
 
 
-def stage(
-    fn: Function, *, double_buffer: bool = False, fast_math: bool = False, room: int = LIMITS.shared
-) -> Function:
+def stage(fn: Function, *, double_buffer: bool = False, fast_math: bool = False, room: int = LIMITS.shared) -> Function:
     """`fn` with every kernel, and every phase of one, that updates elements in a serial loop of constant chunks as
     above; of kernels in phases, blocks share so many bytes."""
     known = surroundings(fn, 2 if double_buffer else 1)

@@ -72,10 +72,8 @@ LONG_ROW = 1024  # terms for which a row has all threads of a block
 ROW_ELEMENTS = 8  # of a row that each thread of its block has, if there are so many
 ROWS, ROW_POINTS = 32, 4  # of a block that has products of rows, and of each of its warps: operands serve as many
 ROW_TERMS = 256  # of such a product: of more, elements cost so much that larger tiles gain more than rows that stay
-COLUMN_POINTS, FEW_COLUMN_POINTS = (
-    4,
-    2,
-)  # of a thread along columns of such a product; few where these are all there are
+COLUMN_POINTS = 4  # of a thread along columns of such a product
+FEW_COLUMN_POINTS = 2  # where these are all the columns there are
 COLUMNS = 128  # that a block adds up
 COLUMN = 4  # threads for each of them
 

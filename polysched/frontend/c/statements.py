@@ -40,7 +40,7 @@ from polysched.ir.nodes import COMPARISONS, Alloc, Const, Expr, For, If, Load, S
 from polysched.ir.text import show
 from polysched.model.affine import NotAffine
 
-MOST_CHAINED = 128  # every type holds less
+_MOST_CHAINED = 128  # every type holds less
 
 
 class Statements:
@@ -189,7 +189,7 @@ class Statements:
 
     def require_plain(self, start: Start) -> None:
         """Of `k = m = value` in a head, k gets what m holds then: the value itself if that is a small number."""
-        if start.is_chained and (start.value is None or constant(start.value) not in range(MOST_CHAINED)):
+        if start.is_chained and (start.value is None or constant(start.value) not in range(_MOST_CHAINED)):
             hint = "assign one after the other, as in m = n, k = m"
             raise self.source.error(start.node, "the head of this loop assigns one value to several variables", hint)
 

@@ -13,8 +13,8 @@ from math import prod
 
 from polysched.errors import BudgetExceeded
 from polysched.ir.integers.polynomial import Polynomial
-from polysched.model.counting.echelon import reduced
 from polysched.support import isl
+from polysched.support.echelon import reduced
 
 SMALLEST = 10  # the sizes from which on it is tried
 _MOST_TERMS = 40

@@ -129,17 +129,17 @@ class Database:
         values = asdict(task)
         marks = ", ".join(f":{name}" for name in values)
         self._sql.execute(f"insert or ignore into tasks ({', '.join(values)}) values ({marks})", values)
-        where = {**task.but_for_sizes, "sizes": task.sizes}
+        where = task.key
         return int(self._sql.execute(f"select id from tasks where {_all(where)}", where).fetchone()[0])
 
     def measured(self, task: Task) -> list[Measurement]:
         """All that is known at these sizes, in the order in which it was measured."""
-        where = {**task.but_for_sizes, "sizes": task.sizes}
+        where = task.key
         return [row.measurement for row in self._rows(_all(where), where, "order by measurements.rowid")]
 
     def best(self, task: Task) -> Measurement | None:
         """The fastest one that was confirmed at these sizes."""
-        where = {**task.but_for_sizes, "sizes": task.sizes}
+        where = task.key
         return next((row.measurement for row in self._rows(_IS_BEST.format(_all(where)), where, _FASTEST)), None)
 
     def best_of_any_size(self, task: Task) -> list[Row]:
@@ -156,7 +156,7 @@ class Database:
 
     def drop(self, task: Task) -> None:
         """Forgets all that was measured of it."""
-        where = {**task.but_for_sizes, "sizes": task.sizes}
+        where = task.key
         with self._usable(), self._sql:
             self._sql.execute(f"delete from tasks where {_all(where)}", where)
 

@@ -34,6 +34,11 @@ class Task:
         """What has to be alike for `optimize`, which does not know the sizes of calls; nests have any name."""
         return {each.name: getattr(self, each.name) for each in fields(self) if each.name not in ("name", "sizes")}
 
+    @property
+    def key(self) -> dict[str, str]:
+        """What has to be alike for measurements to be compared."""
+        return {**self.but_for_sizes, "sizes": self.sizes}
+
 
 def task_of(nest: Function, target: Target, options: Options, sizes: Mapping[str, int] | None = None) -> Task:
     """That of the nest here and now; ToolchainError without a C compiler."""

@@ -81,16 +81,14 @@ def _product(of: Fused, found: Fused, scop: Scop, around: Around) -> Part | None
     own = matching(found.members, found.instances, of.members, of.instances, pairs, scop.domain, around)
     places = [of.members.index(member) for member in own or ()]
     rest = [k for k in range(len(of.members)) if k not in places]
-    (summed,) = (
-        (nest for nest in of.nests if nest.inner) if sum(bool(nest.inner) for nest in of.nests) == 1 else (None,)
-    )
-    if own is None or len(rest) != 1 or summed is None or len(summed.inner) != 1:
+    summing = [nest for nest in of.nests if nest.inner]
+    if own is None or len(rest) != 1 or len(summing) != 1 or len(summing[0].inner) != 1:
         return None
     nests = tuple(
         replace(nest, members=tuple(nest.members[k] for k in places), inner=(nest.members[rest[0]], *nest.inner))
         for nest in of.nests
     )
-    names = names_in(summed.instances)
+    (summed,), names = summing, names_in(summing[0].instances)
     band = Band((*(summed.members[k] for k in (*places, *rest)), *summed.inner))
     if len(names) != 1:
         return None

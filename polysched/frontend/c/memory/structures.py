@@ -41,7 +41,7 @@ class Structures:
         for pointer, places in self.places.items():
             if pointer in always:
                 continue
-            usable = [where for where in places if _leads(where, proofs, variables) <= always | found.keys()]
+            usable = (where for where in places if _leads(where, proofs, variables) <= always | found.keys())
             tests = (_reached(where, proofs, variables) for where in usable)
             known = next((each for each in tests if each is not None), None)
             if known is None:
