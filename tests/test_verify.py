@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import polysched as ps
+from benchmarks.polybench import KERNELS
 from polysched.check.verify import Verification, verify
 from polysched.codegen.emit.c import emit_c
 from polysched.errors import BudgetExceeded
@@ -156,6 +157,41 @@ def test_rounding_may_differ_where_the_user_allowed_it(options):
 
     rounded.__dict__["program"] = nearly
     assert rounded.verify(n=3).sizes == ({"n": 3},)
+
+
+@ps.op
+def softmax(x: ps.f32["n", "d"]) -> ps.f32["n", "d"]:
+    e = np.exp(x - np.max(x, axis=1, keepdims=True))
+    return e / np.sum(e, axis=1, keepdims=True)
+
+
+@ps.nest
+def rounds_down(s: ps.f64["n"], a: ps.f64["n", "m"], n: ps.size, m: ps.size):
+    for i in range(n):
+        s[i] = 0.0
+        for j in range(m):
+            s[i] += floor(a[i, j] * a[i, j])
+
+
+@pytest.mark.slow
+def test_exponentials_of_differences_from_a_maximum_are_compared():
+    """The -inf that the maximum begins with is exact: it made every bound infinite, and any kernel equal."""
+    done = ps.optimize(softmax, "cuda", options=ps.Options(fast_math=True))
+    assert "not compared" not in str(done.verify(n=3, d=8))
+    text = re.sub(r"\bexpf\(", "expf(0.9f * ", done.source.text)
+    with pytest.raises(ps.VerificationError, match=r"rounding makes a difference of .*e-0[4-9] at most"):
+        replace(done, source=replace(done.source, text=text)).verify(n=3, d=8)
+
+
+def test_results_that_no_bound_is_known_of_are_no_success():
+    done = ps.optimize(rounds_down, options=ps.Options(fast_math=True))
+    with pytest.raises(ps.VerificationError, match=r"of '.*' was compared: (\d+) of \1 elements of 's' had no bound"):
+        done.verify(n=3, m=4)
+
+
+def test_elements_without_a_bound_are_counted():
+    lu = ps.optimize(KERNELS["lu"].nest, options=ps.Options(reorder_reductions=True)).verify(n=33)
+    assert re.search(r"[1-9]\d* of \d+ elements of 'A' had no bound of rounding and were not compared", lu.left_out)
 
 
 # --- in C, where the interpreter is too slow

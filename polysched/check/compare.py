@@ -14,9 +14,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from polysched.check.equal import Tally, require_equal
 from polysched.deps.dependences import Dependences
 from polysched.errors import BudgetExceeded, KernelError, LaunchError, ToolchainError, VerificationError
 from polysched.ir.interp import interpret
+from polysched.ir.node import stored
 from polysched.ir.nodes import Function
 from polysched.model.extract import extract
 from polysched.model.scop import Scop
@@ -93,6 +95,7 @@ class Trial:
     source: Source
     cuts: Cuts = field(default_factory=dict)
     refusal: str = ""  # why the nest could not run with some data
+    tally: Tally = field(default_factory=Tally)  # of what was compared within bounds
 
     @cached_property
     def styles(self) -> tuple[Style, ...]:
@@ -103,6 +106,16 @@ class Trial:
     def all_round(self) -> bool:
         """May every run round in another order?"""
         return self.rounded.issuperset(self.runs)
+
+    @cached_property
+    def written(self) -> frozenset[str]:
+        return stored(self.nest.body)
+
+    @property
+    def has_compared(self) -> bool:
+        """Was anything that the nest computes compared: to the bit, or within a bound?"""
+        floats = {array.name for array in self.nest.arrays if array.dtype.is_float}
+        return not (self.all_round and self.written <= floats and self.tally.has_nothing)
 
     def beside(self, sizes: dict[str, int]) -> tuple[Function, dict[str, Names]]:
         """The nest to interpret, and the bounds that it computes; without any, only what is exact is compared."""
@@ -278,7 +291,9 @@ class Trial:
             for array in self.nest.arrays:
                 where = f"for {sizes}{f', {way}' if way else ''}"
                 bound = self.bound(array.name, expected, style) if way in self.rounded else None
-                _require_equal(array.name, actual[array.name], expected[array.name], bound, who, where)
+                require_equal(array.name, actual[array.name], expected[array.name], bound, who, where)
+                if bound is not None and array.name in self.written:
+                    self.tally.add(array.name, bound)
         return accesses
 
     def bound(self, array: str, expected: dict[str, Any], style: Style) -> np.ndarray | None:
@@ -297,26 +312,3 @@ def _with_bounds(arguments: dict[str, Any], names: dict[str, Names]) -> dict[str
 
 def _copied(arguments: dict[str, Any]) -> dict[str, Any]:
     return {name: np.copy(value) if isinstance(value, np.ndarray) else value for name, value in arguments.items()}
-
-
-def _require_equal(
-    name: str, actual: np.ndarray, wanted: np.ndarray, bound: np.ndarray | None, who: str, where: str
-) -> None:
-    equal = _equal(actual, wanted, bound)
-    if not equal.all():
-        at = tuple(int(x) for x in np.argwhere(~equal)[0])
-        much = f"; rounding makes a difference of {bound[at]:.2g} at most" if bound is not None and bound[at] else ""
-        raise VerificationError(f"'{name}{list(at)}' is {actual[at]}, but {who} says {wanted[at]}, {where}{much}")
-
-
-def _equal(actual: np.ndarray, wanted: np.ndarray, bound: np.ndarray | None) -> np.ndarray:
-    """Where the elements are equal: to the bit but for NaNs, or within bounds of rounding, by which zeros have any
-    sign. Where the bound is infinite, inf * 0 may come of another order."""
-    if not np.issubdtype(wanted.dtype, np.floating):
-        return actual == wanted
-    are_nan = np.isnan(actual) & np.isnan(wanted)
-    if bound is None:
-        return ((actual == wanted) & (np.signbit(actual) == np.signbit(wanted))) | are_nan
-    with np.errstate(all="ignore"):
-        distance = np.abs(actual.astype(np.float64) - wanted.astype(np.float64))
-    return (actual == wanted) | (distance <= bound) | np.isinf(bound) | are_nan

@@ -79,9 +79,9 @@ def verify(
 
     `sizes` fixes some sizes; the runs `rounded` may round floats in another order, or fewer times, within the bounds of
     `trials/rounding.py`, which `cuts` widens; `chosen` checks the host's choice of kernels. VerificationError names
-    what differs, or what the checker found; LaunchError sizes, or data, that the nest cannot be run with. After
-    `seconds`, which end at `deadline` if some have passed, what is left is left out, and said; BudgetExceeded if
-    nothing was compared by then.
+    what differs, or what the checker found, or says that no element has a bound, so that nothing was compared;
+    LaunchError sizes, or data, that the nest cannot be run with. After `seconds`, which end at `deadline` if some have
+    passed, what is left is left out, and said; BudgetExceeded if nothing was compared by then.
     """
     clock = Clock(scop.name, seconds, deadline or Deadline.after(seconds))
     if unknown := sizes.keys() - set(scop.function.sizes):
@@ -97,9 +97,14 @@ def verify(
         if clock.stopped:
             raise clock.exceeded(clock.stopped)
         raise LaunchError(trial.refusal or _why_not(nest, scop, sizes, beyond is not None))
+    if not trial.has_compared:
+        raise VerificationError(
+            f"nothing of '{scop.name}' was compared: {trial.tally}; verify without options that change rounding "
+            "(fast_math, reorder_reductions, contract_floats)"
+        )
     choices = chosen() if clock.goes_on() else 0
     claims = tuple(map(str, dependences.trusted))
-    left_out = "; ".join(filter(None, (clock.stopped, trial.refusal)))
+    left_out = "; ".join(filter(None, (clock.stopped, trial.refusal, str(trial.tally))))
     return Verification(len(dependences.pairs), interpreted, tuple(runs), larger, claims, choices, left_out)
 
 

@@ -18,6 +18,9 @@ leaves the type. A factor of zero counts as one of 1, so that inf * 0 is seen wh
 
 A tensor instruction may cut the factors of floats, to 11 digits for tf32: each product is off by twice that cut more.
 
+An infinity is no rounded number: the -inf that a maximum begins with has the size 0. What is computed of one by sums
+and maxima is an infinity again in every order.
+
 Sums and products of whole numbers are exact in every order while `size` is below 1 / u, or the cut's inverse; of such
 data, all bits count.
 """
@@ -114,7 +117,7 @@ def at_first(names: Mapping[str, Names], arguments: Mapping[str, Any]) -> dict[s
     given: dict[str, np.ndarray] = {}
     for array, (size, depth, reach) in names.items():
         values = np.asarray(np.abs(arguments[array]), np.float64)
-        given[size] = values
+        given[size] = np.where(np.isfinite(values), values, 0.0)
         given[depth] = np.zeros(values.shape)
         normal = np.where(np.isfinite(values) & (values > 0), values, 1.0)
         given[reach] = np.asarray(np.abs(np.log2(normal)) / _EXPONENTS[8 * arguments[array].itemsize])
@@ -222,6 +225,8 @@ _SIZE, _DEPTH, _REACH = range(3)
 def _size(expr: Expr, of: Callable[[Expr], Expr]) -> Expr:
     """The sum of the absolute values of the terms, as f64."""
     match expr:
+        case Const(float() as value, _) if not isfinite(value):
+            return const(0.0, f64)
         case Binary("+" | "-", left, right):
             return add(of(left), of(right))
         case Binary("*", left, right):
