@@ -25,11 +25,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import prod
 
-from polysched.config.heuristics.gpu import ROW_ELEMENTS, SUM_THREADS
+from polysched.config.heuristics.gpu import ROW_BYTES, ROW_ELEMENTS, SUM_THREADS
 from polysched.config.target import LIMITS
 from polysched.deps.dependences import Dependences
 from polysched.deps.reaching import names_in
+from polysched.errors import IllegalSchedule, InputError
+from polysched.ir.nodes import Const
 from polysched.model.scop import Scop, Statement
 from polysched.model.tree.nodes import Band, Filter, InOrder, Member, Tree, is_innermost
 from polysched.strategy.script import Script, names_of
@@ -38,6 +41,7 @@ from polysched.support import isl
 from polysched.transform.analysis.reductions import reduced
 from polysched.transform.analysis.roles import Around, Loops, statements_of
 from polysched.transform.edits.base.loops import Loop, loops
+from polysched.transform.edits.values.storage import Use
 from polysched.transform.trees.fusion import Fused, Fusible, either_way, groups, lanes_to_join, matching
 
 
@@ -79,6 +83,7 @@ def _on_blocks(script: Script, found: Fused) -> None:
     _make_again(script, own, len(rows))
     names = [each.name for each in lanes_of(script, own, rows)]
     join_lanes(script, lambda: lanes_to_join(script.tree, script.scop, script.dependences, names))
+    own |= _copy(script, own, rows)
     lanes = lanes_of(script, own, rows)
     threads = script.pick(f"threads.{rows[-1]}", *_threads(script, lanes), "threads of a block along its row") or 1
     for lane in lanes:
@@ -111,6 +116,46 @@ def _make_again(script: Script, own: set[str], rows: int) -> None:
         (array,) = {write.array for write in statement.writes}
         if script.says(f"inline.{array}", "to compute it again costs less than to store it"):
             script.attempt(f"inline {array}", partial(script.do, "inline", array))
+
+
+def _copy(script: Script, own: set[str], rows: Sequence[str]) -> set[str]:
+    """What several loops along a row read of an array that is given, in shared memory, as far as that has room; the
+    names of the statements that copy it there."""
+    before, room = {s.name for s in script.scop.statements}, ROW_BYTES
+    lanes = lanes_of(script, own, rows)
+    for array in script.scop.function.arrays:
+        size = _row_size(script, array.name, rows[-1]) if _is_read_again(script, array.name, own, lanes) else None
+        if size is None or size > room or not script.says(f"copy.{array.name}", "each loop along the row reads it"):
+            continue
+        if script.attempt(f"copy {array.name}", partial(_copied, script, array.name, rows[-1])):
+            room -= size
+    return {s.name for s in script.scop.statements} - before
+
+
+def _copied(script: Script, array: str, row: str) -> bool:
+    script.do("cache_read", array, at=row, scope="shared")
+    return True
+
+
+def _is_read_again(script: Script, array: str, own: set[str], lanes: Sequence[Loop]) -> bool:
+    """Do several of the loops along a row read the array, which nothing writes?"""
+    users = [s for s in script.scop.statements if any(access.array == array for access in s.accesses)]
+    readers = {s.name for s in users} & own
+    writes = any(write.array == array for s in users for write in s.writes)
+    return not writes and sum(not readers.isdisjoint(lane.statements) for lane in lanes) > 1
+
+
+def _row_size(script: Script, array: str, row: str) -> int | None:
+    """The bytes of an array that a row has for itself, where that is a constant."""
+    try:
+        use = Use(script.draft, array, row, f"copy {array}")
+        small = use.small(use.reads, "shared", "").array
+    except (InputError, IllegalSchedule):
+        return None
+    lengths = [extent.value for extent in small.shape if isinstance(extent, Const)]
+    if len(lengths) < len(small.shape) or not use.reads[0].is_injective():
+        return None
+    return prod(map(int, lengths)) * small.dtype.bits // 8
 
 
 def _users(script: Script, statement: Statement) -> set[str]:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import random
+import re
 
 import pytest
 
@@ -55,6 +56,48 @@ def test_its_decisions():
     stored.verify(n=2, d=150)
     apart = ps.optimize(softmax, "cuda", schedule=schedule.decide("fuse_rows.i", False))
     assert len(apart.source.kernels) > 1
+
+
+def rows_of(d: int, dtype: str = "f32"):
+    return parse_op(
+        "import numpy as np\n"
+        f"def f(x: ps.{dtype}['n', {d}]) -> ps.{dtype}['n', {d}]:\n"
+        "    c = x - np.mean(x, axis=1, keepdims=True)\n"
+        "    return c / np.sum(c * c, axis=1, keepdims=True)\n",
+        "rows.py",
+    )
+
+
+def test_a_row_that_fits_is_read_once():
+    done = ps.optimize(rows_of(300), "cuda", options=FREE)
+    assert '.cache_read("x", at="i", scope="shared")' in done.schedule.script
+    assert len(re.findall(r"\bx\[", done.source.device)) == 1 and "x_c[300];" in done.source.device
+    assert ps.optimize(done.nest, "cuda", schedule=done.schedule).source.text == done.source.text
+    done.verify(n=3)
+    kept = ps.optimize(done.nest, "cuda", schedule=done.schedule.decide("copy.x", False))
+    assert len(re.findall(r"\bx\[", kept.source.device)) == 3
+
+
+@pytest.mark.parametrize(("d", "dtype", "fits"), [(10_240, "f32", True), (10_241, "f32", False), (5_121, "f64", False)])
+def test_a_row_fits_where_shared_memory_has_room_for_it(d, dtype, fits):
+    script = ps.optimize(rows_of(d, dtype), "cuda", options=FREE).schedule.script
+    assert ("cache_read" in script) == fits
+
+
+def test_a_row_that_is_written_is_not_copied():
+    nest = parse_nest(
+        "def scaled(x: ps.f32['n', 64], s: ps.f32['n'], n: ps.size):\n"
+        "    for i in range(n):\n"
+        "        s[i] = 0.0\n"
+        "        for j in range(64):\n"
+        "            s[i] += x[i, j]\n"
+        "        for j in range(64):\n"
+        "            x[i, j] = x[i, j] / s[i]\n",
+        "rows.py",
+    )
+    done = ps.optimize(nest, "cuda", options=FREE)
+    assert "cache_read" not in done.schedule.script
+    done.verify(n=3)
 
 
 def test_in_the_order_of_the_source_rows_stay_apart():

@@ -70,6 +70,7 @@ FEW_TERMS = 32 * SUM_THREADS  # that one block adds up sooner than two kernels a
 ROW_WARPS = 8  # of a block whose warps have a row each
 LONG_ROW = 1024  # terms for which a row has all threads of a block
 ROW_ELEMENTS = 8  # of a row that each thread of its block has, if there are so many
+ROW_BYTES = 40 << 10  # of shared memory for what a row reads several times; sums need some of the 48 KB, too
 ROWS, ROW_POINTS = 32, 4  # of a block that has products of rows, and of each of its warps: operands serve as many
 ROW_TERMS = 256  # of such a product: of more, elements cost so much that larger tiles gain more than rows that stay
 COLUMN_POINTS = 4  # of a thread along columns of such a product

@@ -152,3 +152,12 @@ def test_random_nests_compute_the_same(what):
         return getattr(schedule, what)(schedule.draft.scop.arrays[0].name, at=loop)
 
     assert on_random_nests((3, 7, 8, 9, 12), edit) >= 12
+
+
+def test_sums_in_any_order_stay_so_beside_a_copy():
+    cached = Schedule(matmul, options=ps.Options(reorder_reductions=True)).cache_read("A", at="i")
+    ps.optimize(matmul, schedule=cached.reverse("k")).verify()
+    with pytest.raises(IllegalSchedule, match="must run before"):
+        Schedule(matmul).cache_read("A", at="i").reverse("k")
+    with pytest.raises(IllegalSchedule, match="would get from C_c"):  # sums in a small array are in order
+        Schedule(matmul, options=ps.Options(reorder_reductions=True)).cache_write("C", at="i").reverse("k")

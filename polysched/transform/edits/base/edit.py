@@ -52,9 +52,9 @@ def _checked(draft: Draft, tree: Tree, what: str, alternatives: Iterable[Alterna
     if violation is not None:
         message = f"{what}: {violation}"
         raise IllegalSchedule(message, violation=violation, hint=first_legal(alternatives), tree=tree)
-    has_arrays = scoped_arrays(tree) or scoped_arrays(draft.nested)
-    if has_arrays and without_loop_marks(tree) != without_loop_marks(draft.nested):
-        return require_same_values(draft, draft.scop, tree, draft.scop.domain.identity(), what)
+    scoped = scoped_arrays(tree) | scoped_arrays(draft.nested)
+    if scoped and without_loop_marks(tree) != without_loop_marks(draft.nested):  # all others have their dependences
+        return require_same_values(draft, draft.scop, tree, draft.scop.domain.identity(), what, only=scoped)
     return replace(draft, nested=nested(tree))
 
 

@@ -27,6 +27,7 @@ from polysched.model.tree.nodes import (
     Filter,
     InOrder,
     Map,
+    Mark,
     Member,
     Tree,
     children,
@@ -109,7 +110,7 @@ def _with_reduces(tree: Tree, dependences: Dependences, reaching: isl.UnionMap, 
         around = replace(around, among=True)
     elif is_in_rows(tree, around.on):
         around = replace(around, rows=True)
-    elif not isinstance(tree, Filter) and not around.is_over_rows(tree):
+    elif not isinstance(tree, Filter | Mark) and not around.is_over_rows(tree):
         around = replace(around, axes=not around.on)
     if isinstance(tree, Band):
         around = replace(around, members=(*around.members, *tree.members))

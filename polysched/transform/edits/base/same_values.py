@@ -38,13 +38,13 @@ from polysched.transform.edits.base.reduces import with_reduces
 
 
 def require_same_values(
-    before: Draft, scop: Scop, tree: Tree, origin: isl.UnionMap, what: str, *, only: str = ""
+    before: Draft, scop: Scop, tree: Tree, origin: isl.UnionMap, what: str, *, only: Set[str] = frozenset()
 ) -> Draft:
     """The draft of another nest, in the order of `tree`, that computes what the one before does.
 
     `origin` is { instance of the new nest -> instance of the one before } for all instances but those of copies: both
     compute the same from what they read. The order of `tree` becomes the one that later edits are held against. `only`
-    is the array whose accesses have changed, if all else is as it was.
+    are the arrays whose accesses have changed, or the order of these, if all else is as it was, or shown otherwise.
     IllegalSchedule, which begins with `what` was asked for, if a read would get another value, an access leave its
     array, or a mark separate what must stay in order.
     """
@@ -55,7 +55,7 @@ def require_same_values(
         new = told_apart(scop, tree)
         old = told_apart(before.scop, before.nested)
         if only:
-            old, new = _using({only}, old), _using({only}, new)
+            old, new = _using(only, old), _using(only, new)
         wrong = first_wrong_value(old, new, origin)
     except IllegalSchedule as error:
         raise IllegalSchedule(f"{what}: {error}") from error
@@ -114,7 +114,7 @@ def _using(arrays: Set[str], scop: Scop) -> Scop:
     return replace(scop, statements=tuple(map(using, scop.statements)))
 
 
-def redrafted(before: Draft, scop: Scop, tree: Tree, what: str, *, only: str = "") -> Draft:
+def redrafted(before: Draft, scop: Scop, tree: Tree, what: str, *, only: Set[str] = frozenset()) -> Draft:
     """The draft of another nest, in the order of `tree`, with its own dependences; IllegalSchedule if an access leaves
     its array, or a mark separates what must stay in order. That it computes the same, the caller has shown. `only` is
     as above. InputError for edits `together`, since a proof of the caller's says nothing of those before."""
@@ -125,11 +125,12 @@ def redrafted(before: Draft, scop: Scop, tree: Tree, what: str, *, only: str = "
     _require_in_bounds(scop, what)
     new = told_apart(scop, tree)
     if only:
-        found = _dependences(before, new, {only})
+        found = _dependences(before, new, only)
     else:
         found = dependences(new, reorder_reductions=before.dependences.reorder_reductions)
     shapes = {array.name: (array.shape, array.space) for array in before.scop.arrays}
-    moved = {array.name for array in scop.arrays if (array.shape, array.space) != shapes.get(array.name)} | {only}
+    moved = {array.name for array in scop.arrays if (array.shape, array.space) != shapes.get(array.name)}
+    moved |= {array for array in only if _accesses(before.scop).get(array) != _accesses(scop).get(array)}
     claims = tuple(claim for claim in before.claims if claim.array not in moved)
     found = replace(found.without(claims), trusted=before.dependences.trusted)
     tree = with_reduces(tree, found)

@@ -169,7 +169,7 @@ def _laid_out(draft: Draft, new: Array, layout: _Layout, places: isl.Map, what: 
         for statement in scop.statements
     )
     edited = with_array(replace(scop, statements=statements), new)
-    return require_same_values(draft, edited, draft.nested, scop.domain.identity(), what, only=new.name)
+    return require_same_values(draft, edited, draft.nested, scop.domain.identity(), what, only={new.name})
 
 
 def _shape(array: Array, places: isl.Map, scop: Scop) -> tuple[Expr, ...]:
