@@ -25,11 +25,15 @@ from typing import Any
 from polysched.codegen.constants.places import Place, Places
 from polysched.codegen.constants.worth import is_worth
 from polysched.codegen.memory.linearize import linearize
+from polysched.deps.components import strongly_connected
 from polysched.ir.build import binary, floordiv, sub
+from polysched.ir.effects import may_be_dropped
 from polysched.ir.node import loaded, rewrite, variables, walk
 from polysched.ir.nodes import Alloc, Array, Call, Const, Expr, For, Function, If, Let, Load, Stmt, Store, Unary, Var
 from polysched.ir.rename import fresh_names, rename_array, rename_bound, used_names
+from polysched.ir.simplify import simplify
 
+_MOST_NAMED = 2  # constants in the name of what is made of them
 _KEPT_KINDS = frozenset({"serial", "parallel", "dynamic", "unrolled"})
 
 
@@ -68,7 +72,7 @@ class _Splitter:
         self.found: dict[str, tuple[For, ...]] = {}  # and the loops that each of them gains a dimension for
 
     def split(self) -> Split | None:
-        if self.fn.foreign or not self.constants:
+        if self.fn.foreign:
             return None
         while (fewer := self.fewer()) != self.fixed:
             self.fixed = fewer
@@ -76,10 +80,12 @@ class _Splitter:
         read = loaded(rest) & self.fixed
         if not read:
             return None
-        order = [name for name in self.homes if name in self.closure(read)]
+        needed = self.closure(read)
+        groups = [group for group in self.groups() if not needed.isdisjoint(group)]
+        order = [name for group in groups for name in group]
         arrays = {name: self.expanded(name) for name in order}
         rest = self.moved(rest)
-        body = tuple(stmt for name in self.in_order(order) for stmt in self.slice(name))
+        body = tuple(stmt for group in groups for stmt in self.slice(group))
         local = tuple(Alloc(arrays[name]) for name in order if name not in read)
         prepared = []
         for name in (name for name in order if name in read):
@@ -92,12 +98,19 @@ class _Splitter:
 
     def fewer(self) -> frozenset[str]:
         """Those of the temporaries that are computed from constants alone, if all of them are."""
+        alone = frozenset(name for name in self.fixed if self.may_go(name))
+        if alone != self.fixed:
+            return alone
+        groups = self.groups()
+        together = frozenset(name for group in groups if self.may_go_together(group) for name in group)
+        if together != self.fixed:
+            return together
         self.found = {}
-        may = frozenset(name for name in self.fixed if self.may_go(name))
-        if may != self.fixed:
-            return may
-        self.found = {name: self.gained(name) for name in may}
-        return frozenset(name for name in may if self.should_go(name))
+        for group in groups:
+            gained = self.gained(group)
+            self.found |= dict.fromkeys(group, gained)
+        read = loaded(_without(self.fn.body, self.fixed))
+        return frozenset(name for name in together if name not in read or self.should_go(name))
 
     def may_go(self, name: str) -> bool:
         """Is each element computed from constants alone, before anything else loads it?"""
@@ -106,18 +119,36 @@ class _Splitter:
             return False
         if not all(self.is_fixed(expr) for place in stores for expr in self.parts(place, home)):
             return False
-        last = max(place.at[home.depth] for place in stores)
-        users = self.places.users(name)
-        if any(place.at[home.depth] <= last for place in users):
-            return False
-        kinds = all(loop.kind in _KEPT_KINDS for loop in self.gained(name))
-        return kinds and all(loop.step > 0 and self.is_of_sizes(loop) for loop in home.loops)
+        own = [place for place in self.places.users(name) if self.is_early(place, name)]
+        return all(place.stmt.array in self.fixed if isinstance(place.stmt, Store) else False for place in own)
+
+    def is_early(self, place: Place, name: str) -> bool:
+        """Does it not stand behind all that stores the temporary, where that is at home?"""
+        home = self.homes[name]
+        return place.at[home.depth] <= max(store.at[home.depth] for store in self.places.stores(name))
+
+    def groups(self) -> list[list[str]]:
+        """The temporaries, each behind those that it is made of; those that are made in turns, together."""
+        pairs = set[tuple[str, str]]()
+        for name in self.fixed:
+            for place in self.places.users(name):
+                if isinstance(place.stmt, Store) and (other := place.stmt.array) in self.fixed:
+                    pairs |= {(name, other), (other, name)} if self.is_early(place, name) else {(name, other)}
+            pairs |= {(other, name) for other in self.read_for(name) & self.fixed}
+        return strongly_connected([name for name in self.homes if name in self.fixed], pairs)
+
+    def may_go_together(self, group: Sequence[str]) -> bool:
+        """Are they at home in one block, whose loops can be kept around them, or left out?"""
+        blocks = {(home.at[:-1]) for home in (self.homes[name] for name in group)}
+        home = self.homes[group[0]]
+        is_kept = all(loop.kind in _KEPT_KINDS for loop in home.loops)
+        return len(blocks) == 1 and is_kept and all(loop.step > 0 and self.is_of_sizes(loop) for loop in home.loops)
 
     def should_go(self, name: str) -> bool:
-        home, sources = self.homes[name], self.sources(name)
+        """Is it worth being kept, for what is left to load?"""
+        sources = self.sources(name)
         made_of = [array for array in self.fn.arrays if array.name in sources]
-        shape = self.expanded(name).shape
-        return is_worth(replace(home.stmt.array, shape=shape), made_of, is_expanded=bool(self.found[name]))
+        return is_worth(self.expanded(name), made_of, is_expanded=bool(self.found[name]))
 
     def is_of_sizes(self, loop: For) -> bool:
         """Do constant sizes alone decide how often it runs?"""
@@ -153,25 +184,22 @@ class _Splitter:
 
     # --- loops around
 
-    def gained(self, name: str) -> tuple[For, ...]:
-        """The loops around the home of a temporary by which its elements differ."""
-        if name not in self.found:
-            self.found[name] = ()  # for those that load each other, which do not stay
-            home = self.homes[name]
-            names = set[str]()
+    def gained(self, group: Sequence[str]) -> tuple[For, ...]:
+        """The loops around the home of these temporaries by which their elements differ."""
+        home, names = self.homes[group[0]], set[str]()
+        for name in group:
             for place in self.places.stores(name):
-                for part in self.parts(place, home):
-                    names |= self.names(part, name)
-            self.found[name] = tuple(loop for loop in home.loops if loop.var in names)
-        return self.found[name]
+                for part in self.parts(place, self.homes[name]):
+                    names |= self.names(part)
+        return tuple(loop for loop in home.loops if loop.var in names)
 
-    def names(self, expr: Expr, of: str) -> set[str]:
+    def names(self, expr: Expr) -> set[str]:
         """The names that its value depends on."""
         found = set(variables(expr))
         for let in [name for name in found if name in self.lets]:
-            found |= self.names(self.lets[let], of)
-        for array in loaded(expr) & self.fixed - {of}:
-            found |= {loop.var for loop in self.gained(array)}
+            found |= self.names(self.lets[let])
+        for array in loaded(expr) & self.found.keys():
+            found |= {loop.var for loop in self.found[array]}
         return found
 
     def sources(self, name: str, seen: frozenset[str] = frozenset()) -> frozenset[str]:
@@ -190,18 +218,19 @@ class _Splitter:
         for place in self.places.stores(name):
             for part in self.parts(place, home):
                 found |= loaded(part)
-                for let in self.names(part, name) & self.lets.keys():
+                for let in self.names(part) & self.lets.keys():
                     found |= loaded(self.lets[let])
         return frozenset(found)
 
     def closure(self, read: Set[str]) -> frozenset[str]:
-        """These temporaries, and those that they are made of."""
+        """These temporaries, and those that they are made of, or together with."""
+        together = {name: group for group in self.groups() for name in group}
         found, ahead = set[str](), list(read)
         while ahead:
             name = ahead.pop()
             if name not in found:
                 found.add(name)
-                ahead += self.read_for(name) & self.fixed
+                ahead += [*together[name], *(self.read_for(name) & self.fixed)]
         return frozenset(found)
 
     # --- the parts
@@ -209,7 +238,7 @@ class _Splitter:
     def expanded(self, name: str) -> Array:
         """The temporary with a dimension for each loop that it gains."""
         array = self.homes[name].stmt.array
-        return replace(array, shape=(*map(_trips, self.gained(name)), *array.shape))
+        return replace(array, shape=(*map(_trips, self.found[name]), *array.shape))
 
     def moved(self, node: Any) -> Any:
         """`node` with loads and stores of expanded temporaries."""
@@ -221,13 +250,9 @@ class _Splitter:
 
         return rewrite(node, rule)
 
-    def in_order(self, names: list[str]) -> list[str]:
-        """Each behind those that it is made of: what loads a temporary stands behind all that stores it."""
-        return sorted(names, key=lambda name: min(place.at for place in self.places.stores(name)))
-
-    def slice(self, name: str) -> tuple[Stmt, ...]:
-        """The statements that make one temporary, with names of their own."""
-        body = self.moved(self.cut(self.fn.body, name, self.homes[name]))
+    def slice(self, group: Sequence[str]) -> tuple[Stmt, ...]:
+        """The statements that make these temporaries, with names of their own."""
+        body = self.moved(self.cut(self.fn.body, group, self.homes[group[0]]))
         return rename_bound(body, self.fresh)
 
     def fresh(self, name: str) -> str:
@@ -235,34 +260,35 @@ class _Splitter:
 
     def name_of(self, name: str) -> str:
         """What a temporary is called as a parameter."""
-        wish = "_".join([*sorted(self.sources(name)), "prepared"])
+        sources = sorted(self.sources(name))
+        wish = "_".join([*(sources if 0 < len(sources) <= _MOST_NAMED else ["constants"]), "prepared"])
         if wish in self.taken:
             return self.fresh(wish)
         self.taken.add(wish)
         return wish
 
-    def cut(self, block: tuple[Stmt, ...], name: str, home: Place) -> tuple[Stmt, ...]:
-        """What is left of a block without all that does not make the temporary."""
+    def cut(self, block: tuple[Stmt, ...], group: Sequence[str], home: Place) -> tuple[Stmt, ...]:
+        """What is left of a block without all that does not make these temporaries."""
         out: list[Stmt] = []
         for stmt in reversed(block):
             match stmt:
-                case Store(array) if array == name:
+                case Store(array) if array in group:
                     out.insert(0, stmt)
                 case Let(bound) if bound in variables(tuple(out)):
                     out.insert(0, stmt)
-                case For() if body := self.cut(stmt.body, name, home):
-                    out[:0] = self.loop(stmt, body, name, home)
+                case For() if body := self.cut(stmt.body, group, home):
+                    out[:0] = self.loop(stmt, body, group, home)
                 case If(cond):
-                    then, other = (self.cut(part, name, home) for part in (stmt.then, stmt.other))
+                    then, other = (self.cut(part, group, home) for part in (stmt.then, stmt.other))
                     out[:0] = _branch(cond, then, other, stmt)
         return tuple(out)
 
-    def loop(self, loop: For, body: tuple[Stmt, ...], name: str, home: Place) -> tuple[Stmt, ...]:
-        around, gained = ({each.var for each in loops} for loops in (home.loops, self.found[name]))
+    def loop(self, loop: For, body: tuple[Stmt, ...], group: Sequence[str], home: Place) -> tuple[Stmt, ...]:
+        around, gained = ({each.var for each in loops} for loops in (home.loops, self.found[group[0]]))
         if loop.var in around - gained:  # all of its iterations would store the same
             return body if _runs(loop) else (If(binary("<", loop.lo, loop.hi), body),)
         when = tuple(cond for cond in loop.when if self.is_fixed(cond) and not _loads(cond))
-        return (replace(loop, body=body, when=when, prefetch=()),)
+        return (replace(loop, body=body, when=when, reduces=(), prefetch=()),)
 
     def prepare(self, body: tuple[Stmt, ...], prepared: Sequence[Array]) -> Function:
         fn, read, used = self.fn, loaded(body), variables(body)
@@ -285,10 +311,11 @@ class _Splitter:
     def rest(self, body: tuple[Stmt, ...], prepared: Sequence[Array]) -> Function:
         """The kernel without constants that it no longer reads."""
         fn, read = self.fn, loaded(body)
-        gone = {name for name in self.constants if name not in read}
+        gone = (self.constants | self.scalars) - read - variables(body)
         arrays = (*(array for array in fn.arrays if array.name not in gone), *prepared)
+        scalars = tuple(scalar for scalar in fn.scalars if scalar.name not in gone)
         params = (*(each for each in _params(fn) if each not in gone), *(array.name for array in prepared))
-        return replace(fn, arrays=arrays, body=body, params=params, defaults=())
+        return replace(fn, arrays=arrays, body=body, scalars=scalars, params=params, defaults=())
 
 
 def joined(parts: Split, whole: Function) -> Function:
@@ -303,7 +330,7 @@ def joined(parts: Split, whole: Function) -> Function:
 
 
 def _without(body: tuple[Stmt, ...], names: Set[str]) -> tuple[Stmt, ...]:
-    """The statements without what makes these temporaries."""
+    """The statements without what makes these temporaries, and without names that were for that alone."""
 
     def rule(node: Any) -> Any:
         match node:
@@ -315,9 +342,14 @@ def _without(body: tuple[Stmt, ...], names: Set[str]) -> tuple[Stmt, ...]:
                 return ()
             case If(cond, (), other):
                 return _branch(cond, (), other, node)
+            case Let(name, value) if name not in used and may_be_dropped(value):
+                return ()
         return None
 
-    return rewrite(body, rule)
+    used = variables(body)
+    while (left := rewrite(body, rule)) != body:
+        body, used = left, variables(left)
+    return body
 
 
 def _branch(cond: Expr, then: tuple[Stmt, ...], other: tuple[Stmt, ...], old: If) -> tuple[Stmt, ...]:
@@ -327,9 +359,10 @@ def _branch(cond: Expr, then: tuple[Stmt, ...], other: tuple[Stmt, ...], old: If
 
 
 def _trips(loop: For) -> Expr:
-    """How often a loop runs, if it does."""
+    """How often a loop runs."""
     span = sub(loop.hi, loop.lo)
-    return span if loop.step == 1 else floordiv(binary("+", span, loop.step - 1), loop.step)
+    trips = simplify(span if loop.step == 1 else floordiv(binary("+", span, loop.step - 1), loop.step))
+    return trips if isinstance(trips, Const | Var) else binary("max", 0, trips)
 
 
 def _runs(loop: For) -> bool:
@@ -343,7 +376,7 @@ def _runs(loop: For) -> bool:
 def _turn(loop: For) -> Expr:
     """Which iteration it is."""
     passed = sub(Var(loop.var), loop.lo)
-    return passed if loop.step == 1 else floordiv(passed, loop.step)
+    return simplify(passed if loop.step == 1 else floordiv(passed, loop.step))
 
 
 def _loads(node: Any) -> bool:

@@ -17,10 +17,12 @@ from polysched.ir.nodes import Array, Const
 def is_worth(array: Array, made_of: Sequence[Array], *, is_expanded: bool) -> bool:
     """Is `array`, made of these constants, kept rather than made in each call? `is_expanded`: it has more elements than
     a call has at any time."""
-    if not made_of or not array.shape:
+    if not array.shape:  # nothing but a scalar
         return False
     if not is_expanded:
         return True
+    if not made_of:
+        return False
     size, sizes = _bytes(array), [_bytes(each) for each in made_of]
     if size is None or None in sizes:
         return _degree(array) <= max(map(_degree, made_of))
