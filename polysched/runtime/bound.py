@@ -10,7 +10,7 @@ constant afterwards gets results of old and new elements mixed, so that binding 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -35,8 +35,8 @@ def bind(program: CpuProgram, nest: Function, constants: Sequence[str], argument
     kept = {name: view.owner for name, view in given.arrays.items() if name in taken}
     gone = given.arrays.keys() - kept.keys()
     left = _only(nest, frozenset(parameters(nest)) - gone)
-    known = {**given.values, **kept}
-    return Bound(_Rest(left, program, made), known, _only(left, frozenset(left.params) - known.keys()))
+    rest = _Rest(left, program, made)
+    return Bound(rest, {**given.values, **kept}, given.order, _only(left, frozenset(left.params).difference(given.order)))
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,8 @@ class Bound:
     """A kernel with its constants; a call takes the arguments that are left. Many threads may call it at a time."""
 
     _rest: _Rest
-    _given: dict[str, Any] = field(repr=False)
+    _given: dict[str, Any]  # what each call hands on
+    _bound: tuple[str, ...]  # the parameters that have their arguments
     _open: Function  # what the nest takes besides
 
     def __repr__(self) -> str:
@@ -64,7 +65,7 @@ class Bound:
         return dict(self._rest.made)
 
     def _all(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        if again := [name for name in arguments if name in self._given]:
+        if again := [name for name in arguments if name in self._bound]:
             raise LaunchError(f"{self._open.name} is bound to {again[0]} already; bind another one anew")
         return {**self._given, **arguments}
 

@@ -16,13 +16,13 @@ from polysched.ir.build import add, binary, const, load, mul, store, sub, var
 from polysched.ir.dtypes import f64, i64
 from polysched.ir.interp import evaluate, interpret
 from polysched.ir.node import loaded, stored, substitute, walk
-from polysched.ir.nodes import Alloc, Array, Cast, Expr, For, Function, If, Let, Load, Stmt, Var
+from polysched.ir.nodes import Alloc, Array, Cast, Expr, For, Function, If, Let, Stmt, Var
 from polysched.ir.rename import rename_bound
 from polysched.ir.text import show
 from polysched.ir.verify import verify
 from tests.nests import arguments_for, loop, nest, outcome, random_nest
 
-n, m, i, j, k = (var(name) for name in "nmijk")
+n, m, i, j, k, l = (var(name) for name in "nmijkl")  # noqa: E741
 w, x, y = Array("w", f64, (m,)), Array("x", f64, (n, m)), Array("y", f64, (n, m))
 a, b, t = Array("a", f64, (m,), "private"), Array("b", f64, (m,), "private"), Array("t", f64, (), "private")
 
@@ -63,8 +63,7 @@ def checked(fn: Function, *constants: str) -> Split | None:
             in_parts[array.name] = np.full(shape, 77, array.dtype.numpy)
         for part in (parts.prepare, parts.rest):
             interpret(part, {name: in_parts[name] for name in part.params})
-        flat = {name: value.reshape(-1) if isinstance(value, np.ndarray) and value.ndim else value for name, value in arguments.items()}
-        at_once = outcome(whole, flat)
+        at_once = outcome(whole, {name: np.ravel(it) if np.ndim(it) else it for name, it in arguments.items()})
         for name, value in expected.items():
             np.testing.assert_array_equal(in_parts[name], value, err_msg=name, strict=True)
             np.testing.assert_array_equal(at_once[name].reshape(value.shape), value, err_msg=name, strict=True)
@@ -78,7 +77,7 @@ def allocated(fn: Function) -> list[Alloc]:
 def test_a_copy_in_a_loop_gains_a_dimension():
     """The one to learn from: of a temporary of each block, all blocks are prepared."""
     panel = Array("P", f64, (const(4),), "private")
-    v = Array("v", f64, (const(8),))
+    v = Array("v", f64, (const(8),))  # for 2 blocks of 4
     block = loop(
         "i",
         0,
@@ -112,20 +111,33 @@ def test_loops_that_make_no_difference_fall_away():
     assert isinstance(guard, If) and show(guard.cond) == "0 < n"
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        pytest.param([Alloc(a), filled(a, x0 := Array("v", f64, (m,))), loop("i", 0, n, used(a))], id="made of data"),
-        pytest.param([Alloc(a), filled(a), loop("i", 0, n, used(a), loop("l", 0, m, store(a, (var("l"),), load(x, i, var("l")))))], id="changed by data"),
-        pytest.param([Alloc(a), loop("i", 0, n, loop("l", 0, m, store(a, (var("l"),), add(load(w, var("l")), Cast(i, f64)))), used(a))], id="made anew for each use"),
-        pytest.param([loop("i", 0, n, Alloc(a), filled(a), used(a))], id="in a loop over a size of data"),
-        pytest.param([Alloc(a), filled(a), If(binary("<", load(x0, const(0)), const(1.0, f64)), (filled(a, name="l", plus=const(1.0, f64)),)), loop("i", 0, n, used(a))], id="changed if data says so"),
-        pytest.param([Alloc(a), replace(filled(a), reduces=("a",)), loop("i", 0, n, used(a))], id="added up on threads"),
-        pytest.param([loop("i", 0, n, used(w))], id="nothing made"),
+v = Array("v", f64, (m,))  # which is no constant
+ONE = const(1.0, f64)
+MUST_STAY: dict[str, list[Stmt]] = {
+    "made of data": [Alloc(a), filled(a, v), loop("i", 0, n, used(a))],
+    "changed by data": [Alloc(a), filled(a), loop("i", 0, n, used(a), loop("l", 0, m, store(a, (l,), load(x, i, l))))],
+    "made anew for each use": [Alloc(a), loop("i", 0, n, loop("l", 0, m, store(a, (l,), Cast(i, f64))), used(a))],
+    "in a loop over a size of data": [loop("i", 0, n, Alloc(a), filled(a), used(a))],
+    "changed if data says so": [
+        Alloc(a),
+        filled(a),
+        If(binary("<", load(v, const(0)), ONE), (filled(a, name="l", plus=ONE),)),
+        loop("i", 0, n, used(a)),
     ],
-)
+    "added up on threads": [Alloc(a), replace(filled(a), reduces=("a",)), loop("i", 0, n, used(a))],
+    "read before all of it is there": [
+        Alloc(a),
+        loop("j", 0, m, store(a, (j,), load(w, j)), store(y, (const(0), j), load(a, j))),
+        loop("l", 0, m, store(a, (l,), ONE)),
+    ],
+    "nothing made": [loop("i", 0, n, used(w))],
+}
+
+
+@pytest.mark.parametrize("body", MUST_STAY.values(), ids=MUST_STAY)
 def test_what_must_stay(body):
-    assert checked(of(*body, arrays=(w, x, y, x0)), "w", "m") is None
+    sizes = (n, m) if body is not MUST_STAY["read before all of it is there"] else (add(n, 1), m)
+    assert checked(of(*body, arrays=(w, replace(x, shape=sizes), replace(y, shape=sizes), v)), "w", "m") is None
 
 
 def test_a_temporary_made_of_temporaries_goes_and_they_go_with_it():
@@ -148,17 +160,19 @@ def test_statements_that_make_a_result_of_constants_stay():
 
 
 def test_guards_and_names_go_along():
-    inside = If(binary("<", j, sub(m, 1)), (Let("s", load(w, add(j, 1))), store(a, (j,), var("s", f64))), (store(a, (j,), load(w, j)),))
+    then = (Let("s", load(w, add(j, 1))), store(a, (j,), var("s", f64)))
+    inside = If(binary("<", j, sub(m, 1)), then, (store(a, (j,), load(w, j)),))
     parts = checked(of(Alloc(a), loop("j", 0, m, inside), loop("i", 0, n, used(a))), "w")
     assert parts is not None and "s" not in show(parts.rest).split()
 
 
 def test_what_outgrows_its_constants_stays():
     for trips, goes in ((PREPARED_GROWTH, True), (PREPARED_GROWTH + 1, False)):
-        v, panel = Array("v", f64, (const(8),)), Array("P", f64, (const(8),), "private")
-        fill = loop("j", 0, 8, store(panel, (j,), mul(load(v, j), Cast(i, f64))))
+        of_few, panel = Array("v", f64, (const(8),)), Array("P", f64, (const(8),), "private")
+        fill = loop("j", 0, 8, store(panel, (j,), mul(load(of_few, j), Cast(i, f64))))
         use = loop("k", 0, 8, store(y, (i, k), load(panel, k)))
-        fn = nest("f", "", (v, replace(y, shape=(const(9), const(8)))), loop("i", 0, trips, Alloc(panel), fill, use))
+        arrays = of_few, replace(y, shape=(const(9), const(8)))
+        fn = nest("f", "", arrays, loop("i", 0, trips, Alloc(panel), fill, use))
         assert (split(fn, frozenset({"v"})) is not None) == goes
 
 
