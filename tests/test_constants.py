@@ -113,6 +113,9 @@ def test_sizes_that_constants_show_hold_for_all_calls():
         y = np.zeros((n, 3))
         run(x=np.ones((n, 3)), y=y)
         assert np.array_equal(y, np.full((n, 3), 2.0))
+    run(x=np.ones((1, 3)), y=y[:1], m=3)
+    with pytest.raises(ps.LaunchError, match="m of scaled is bound already, and is 3"):
+        run(x=np.ones((1, 4)), y=np.ones((1, 4)), m=4)
     with pytest.raises(ps.LaunchError, match="m is 3"):
         run(x=np.ones((2, 4)), y=np.ones((2, 4)))
 
@@ -215,7 +218,7 @@ def test_what_is_bound_wrongly_is_refused():
     with pytest.raises(ps.LaunchError, match="convert it with"):
         done.bind(w=given["w"].astype(np.float64))
     run = done.bind(w=given["w"])
-    with pytest.raises(ps.LaunchError, match="layer is bound to w already"):
+    with pytest.raises(ps.LaunchError, match="w of layer is bound already; bind another one anew"):
         run(**given)
     with pytest.raises(ps.LaunchError, match="layer needs y too"):
         run(x=given["x"])

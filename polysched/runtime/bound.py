@@ -21,6 +21,7 @@ from polysched.ir.node import variables
 from polysched.ir.nodes import Function
 from polysched.runtime.arguments import Binder, named
 from polysched.runtime.cpu import CpuProgram, HostProgram
+from polysched.runtime.extents import size_of
 from polysched.runtime.timing import Timing
 
 
@@ -35,8 +36,8 @@ def bind(program: CpuProgram, nest: Function, constants: Sequence[str], argument
     kept = {name: view.owner for name, view in given.arrays.items() if name in taken}
     gone = given.arrays.keys() - kept.keys()
     left = _only(nest, frozenset(parameters(nest)) - gone)
-    rest = _Rest(left, program, made)
-    return Bound(rest, {**given.values, **kept}, given.order, _only(left, frozenset(left.params).difference(given.order)))
+    free = _only(left, frozenset(left.params).difference(given.order))
+    return Bound(_Rest(left, program, made), {**given.values, **kept}, given.order, free)
 
 
 @dataclass(frozen=True)
@@ -65,9 +66,12 @@ class Bound:
         return dict(self._rest.made)
 
     def _all(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        if again := [name for name in arguments if name in self._bound]:
-            raise LaunchError(f"{self._open.name} is bound to {again[0]} already; bind another one anew")
-        return {**self._given, **arguments}
+        for name in arguments:
+            is_same = name in self._rest.fn.sizes and size_of(name, arguments[name]) == self._given.get(name)
+            if name in self._bound and not is_same:
+                known = f", and is {self._given[name]}" if name in self._rest.fn.sizes else ""
+                raise LaunchError(f"{name} of {self._open.name} is bound already{known}; bind another one anew")
+        return {**arguments, **self._given}
 
 
 @dataclass(frozen=True)
