@@ -437,6 +437,10 @@ class Compiled:
         edits = ", ".join(str(edit) for edit in self.prelude if edit != WITHOUT_DEAD)  # the text says what is left out
         first = [f"tuned: {self.tuned}"] if self.tuned else []
         first += [f"edited first: {edits}"] if edits else []
+        if self.options.constants:
+            made = [array.name for array in self.source.prepare.arrays] if self.source.prepare else []
+            what = f"made once: {', '.join(made)}" if made else "nothing is made of them alone"
+            first.append(f"constants {', '.join(self.options.constants)}: {what}")
         declined = (f"declined: {each}" for each in self.declined)
         hints, times = hint if is_serial else [], self._candidates(sizes or {})
         if not self._target.has_grid and not self.options.fast_math and (called := called_in_lanes(self.kernel)):

@@ -29,7 +29,7 @@ def bind(program: CpuProgram, nest: Function, constants: Sequence[str], argument
     """The program for these constants, all of which must be given, and with them sizes that they do not show."""
     shown = variables(tuple(array.shape for array in nest.arrays if array.name in constants))
     own = _only(nest, frozenset(constants) | shown)
-    given = Binder(replace(own, body=()))(arguments)
+    given = Binder(replace(own, body=()), program.valid_sizes)(arguments)
     addresses = dict(zip(given.order, given.in_order, strict=True))
     made = program.prepared(addresses) if program.prepares else {}
     taken = program.prepares.parameters if program.prepares else parameters(nest)

@@ -130,13 +130,29 @@ MUST_STAY: dict[str, list[Stmt]] = {
         loop("j", 0, m, store(a, (j,), load(w, j)), store(y, (const(0), j), load(a, j))),
         loop("l", 0, m, store(a, (l,), ONE)),
     ],
+    "under a guard of data": [
+        loop("i", 0, m, If(binary("<", load(v, i), ONE), (Alloc(a), filled(a), used(a, row=const(0))))),
+    ],
+    "made in turns with what begins anew": [
+        Alloc(a),
+        filled(a),
+        loop(
+            "i",
+            0,
+            4,
+            Alloc(b),
+            loop("p", 0, m, store(b, (var("p"),), load(a, var("p")))),
+            loop("l", 0, m, store(a, (l,), add(load(b, l), load(w, l)))),
+        ),
+        used(a, row=const(0)),
+    ],
     "nothing made": [loop("i", 0, n, used(w))],
 }
 
 
 @pytest.mark.parametrize("body", MUST_STAY.values(), ids=MUST_STAY)
 def test_what_must_stay(body):
-    sizes = (n, m) if body is not MUST_STAY["read before all of it is there"] else (add(n, 1), m)
+    sizes = add(n, 1), m
     assert checked(of(*body, arrays=(w, replace(x, shape=sizes), replace(y, shape=sizes), v)), "w", "m") is None
 
 
@@ -146,6 +162,15 @@ def test_a_temporary_made_of_temporaries_goes_and_they_go_with_it():
     assert parts is not None
     assert [array.name for array in parts.arrays] == ["w_prepared"]
     assert [node.array.name for node in allocated(parts.prepare)] == ["a"]
+
+
+def test_what_is_made_of_what_gains_a_dimension_gains_it_too():
+    first = loop("j", 0, m, store(a, (j,), mul(load(w, j), Cast(i, f64))))
+    rows = loop("i", 0, 4, Alloc(a), first, Alloc(b), filled(b, a, "l"), used(b))
+    sizes = add(n, 4), m
+    parts = checked(of(rows, arrays=(w, replace(x, shape=sizes), replace(y, shape=sizes))), "w")
+    assert parts is not None
+    assert [array.shape for array in parts.arrays] == [(const(4), m)]
 
 
 def test_temporaries_made_in_turns_go_together():
