@@ -9,7 +9,7 @@ constant afterwards gets results of old and new elements mixed, so that binding 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -55,6 +55,10 @@ class Bound:
     def __call__(self, *in_order: Any, **arguments: Any) -> None:
         """Runs on arrays, which it changes, given by name or in the order of the parameters that are left."""
         self._rest(**self._all(named(self._open, in_order, arguments)))
+
+    def ready(self, **arguments: Any) -> Callable[[], None]:
+        """A call on these arguments, which are checked now and not each time."""
+        return self._rest.bound(self._all(arguments))
 
     def time(self, *, runs: int = 10, **arguments: Any) -> Timing:
         """Milliseconds of some runs after a first one, as `Compiled.time` measures them, of what is left to do."""
