@@ -37,6 +37,15 @@ def scaled(x: f64["n", "m"], w: f64["m"], eps: f64, y: f64["n", "m"], n: size, m
 
 
 @ps.nest
+def with_a_table(x: f64["n"], w: f64["m"], y: f64["n"], n: size, m: size):  # noqa: F821, UP037
+    s = np.empty(n)
+    for j in range(n):
+        s[j] = np.floor(j * w[5])
+    for j in range(n):
+        y[j] = x[j] * s[n - 1 - j]
+
+
+@ps.nest
 def of_bytes(x: u8[16, 64], w: i8[64, 64], y: i32[16, 64]):
     for i in range(16):
         for j in range(64):
@@ -118,6 +127,22 @@ def test_sizes_that_constants_show_hold_for_all_calls():
         run(x=np.ones((1, 4)), y=np.ones((1, 4)), m=4)
     with pytest.raises(ps.LaunchError, match="m is 3"):
         run(x=np.ones((2, 4)), y=np.ones((2, 4)))
+
+
+def test_sizes_are_constant_where_they_are_named():
+    assert constant(with_a_table, "w").source.prepare is None, "since calls may be of any n"
+    done = constant(with_a_table, "w", "n")
+    assert "constants w, n: made once: w_prepared" in done.explain()
+    run, y = done.bind(w=np.full(6, 0.5), n=4), np.zeros(4)
+    run(x=np.ones(4), y=y)
+    assert y.tolist() == [1.0, 1.0, 0.0, 0.0]
+    with pytest.raises(ps.LaunchError, match="n is 4"):
+        run(x=np.ones(5), y=np.ones(5))
+
+
+def test_constants_that_the_nest_would_leave_are_refused_when_they_are_bound():
+    with pytest.raises(ps.LaunchError, match="it would leave its arrays"):
+        constant(with_a_table, "w", "n").bind(w=np.ones(5), n=4)
 
 
 def test_prepared_arrays_outlive_what_they_are_made_of_and_are_aligned():
