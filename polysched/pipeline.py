@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
+from polysched.codegen.constants.split import Split, joined, split
+from polysched.codegen.emit.c import emit_prepared
 from polysched.codegen.expr.digits import join_digits
 from polysched.codegen.expr.named import named_temporaries
 from polysched.codegen.foreign import call_foreign, has_foreign
@@ -29,7 +32,7 @@ from polysched.codegen.parallel.declined import decline_lost
 from polysched.codegen.parallel.idle_threads import without_idle_threads
 from polysched.codegen.parallel.lanes import several_vectors
 from polysched.codegen.parallel.privatize import privatize
-from polysched.codegen.products.find import pack_products
+from polysched.codegen.products.find import has_products, pack_products
 from polysched.codegen.stage import improve_expressions, improve_indices
 from polysched.config.constraints import Constraint
 from polysched.config.heuristics.gpu import CHUNK_BYTES
@@ -43,6 +46,7 @@ from polysched.ir.defaults import without_contents
 from polysched.ir.nodes import Function
 from polysched.ir.verify import verify
 from polysched.model.tree.nodes import Parallel, Prefetch, Tree, Vector, marks_in
+from polysched.plan.constants import require_constants
 from polysched.plan.plan import planned, planned_by_hand
 from polysched.plan.prepare import function_of, require_exact
 from polysched.prelude.padding.choice import said_of_zeros
@@ -54,7 +58,7 @@ from polysched.support import isl
 from polysched.support.entry import entry
 from polysched.support.limits import rare_garbage
 from polysched.support.remembered import forget
-from polysched.support.trace import checked_by, optional, record, step
+from polysched.support.trace import checked_by, optional, record, step, timed
 from polysched.targets.table import BACKENDS
 
 
@@ -83,6 +87,7 @@ def optimize(
     options = (by_hand.history.options if by_hand else Options()) if options is None else options
     require_options(options)
     require_known(target)
+    require_constants(function, target, options)
     if by_hand:
         options = left_to_meet(by_hand, options)
         _require_fits(by_hand, function, options)
@@ -130,8 +135,9 @@ def _compiled(function: Function, target: TargetData, schedule: Schedule | Tree 
     optional("lost loops", decline_lost, plan.kernel, plan.tree)
     with checked_by(_require_lowered):
         fetches = any(isinstance(mark, Prefetch) for mark in marks_in(plan.tree))
-        kernel = _kernel(plan.kernel, target, options, fetches=fetches)
-        source = step("emit", BACKENDS[target.name].emit, kernel, options)
+        kernel, parts = _kernel(plan.kernel, target, options, fetches=fetches)
+        emit = BACKENDS[target.name].emit if parts is None else emit_prepared(parts)
+        source = step("emit", emit, kernel, options)
     rungs = {
         "dependences": _decided(plan.dependences),
         "schedule": plan.scheduled.rung,
@@ -148,18 +154,29 @@ def _require_lowered(value: Any) -> None:
         verify(value, "lowered")
 
 
-def _kernel(kernel: Function, target: TargetData, options: Options, *, fetches: bool) -> Function:
-    """The loops of the schedule, some of which may be to fetch ahead, as they are printed."""
+def _kernel(
+    kernel: Function, target: TargetData, options: Options, *, fetches: bool
+) -> tuple[Function, Split | None]:
+    """The loops of the schedule, some of which may be to fetch ahead, as they are printed; and the parts of them, if
+    there is something to prepare of constants."""
     if has_foreign(kernel):
-        return _around_calls(kernel, target, options, fetches=fetches)
+        return _around_calls(kernel, target, options, fetches=fetches), None
+    finish = partial(_finished, target=target, options=options, fetches=fetches, has_products=has_products(kernel))
+    whole = _copied(kernel, target, options)
+    parts = timed("constants", split, whole, frozenset(options.constants)) if options.constants else None
+    if parts is None:
+        return finish(whole), None
+    parts = replace(parts, prepare=finish(parts.prepare), rest=finish(parts.rest))
+    return joined(parts, whole), parts
+
+
+def _copied(kernel: Function, target: TargetData, options: Options) -> Function:
+    """The loops with the memory that they work in: copies, packed factors, scalars in place of arrays."""
     if target.has_grid:
         kernel = optional("block arrays", block_arrays, kernel, target.shared - CHUNK_BYTES)
     kernel = optional("contract", contract, kernel, rows=not target.has_grid)
-    has_products = False
     if not target.has_grid:
-        before = kernel
         kernel = step("pack products", pack_products, kernel, options.machine, parallel=options.parallel)
-        has_products = kernel is not before
         kernel = step("privatize", privatize, kernel, vector=options.vector)
         kernel = optional("lanes", several_vectors, kernel, vector_bytes=options.machine.vector_bytes)
         kernel = optional("pack", pack, kernel)
@@ -172,6 +189,13 @@ def _kernel(kernel: Function, target: TargetData, options: Options, *, fetches: 
         kernel = optional("registers", in_registers, kernel)
         kernel = optional("points", whole_points, kernel)
         kernel = optional("planes", fold_planes, kernel)
+    return kernel
+
+
+def _finished(
+    kernel: Function, target: TargetData, options: Options, *, fetches: bool, has_products: bool
+) -> Function:
+    """What works in registers, and the expressions, as they are printed."""
     kernel = optional("register tiles", register_tiles, kernel)
     kernel = optional("accumulate", accumulate, kernel, nested=target.has_grid)
     if not target.has_grid:

@@ -24,6 +24,7 @@ class Options:
     solver: Literal["highs", "isl", "pulp", "scipy"] = "highs"  # back end of the Pluto ILP
     fusion: Literal["smart", "max", "none"] = "smart"  # which SCCs share a loop nest
     constraints: tuple[Constraint, ...] = ()  # what the schedule must meet: order, innermost, separate, ...
+    constants: tuple[str, ...] = ()  # parameters that stay from call to call: what is made of them alone is made once
     negative_coefficients: bool = False  # the Pluto+ form: hyperplanes may have negative coefficients
     reorder_reductions: bool = False  # let + * min max reductions run in another order (changes float rounding)
     fast_math: bool = False  # let floats be reassociated, and divided by through the inverse; NaN stays NaN
@@ -60,7 +61,7 @@ class Options:
     def __post_init__(self) -> None:
         for name, hint in get_type_hints(type(self)).items():
             value, choices = getattr(self, name), get_args(hint)
-            if name not in ("tile_sizes", "constraints") and choices and value not in choices:
+            if name not in ("tile_sizes", "constraints", "constants") and choices and value not in choices:
                 raise InputError(f"option {name} is {value!r}, but is one of {', '.join(map(repr, choices))}")
             is_right = isinstance(value, _KINDS.get(hint, object)) and (hint is bool or not isinstance(value, bool))
             if hint in _KINDS and not is_right:
@@ -74,6 +75,9 @@ class Options:
         if not (isinstance(self.constraints, tuple) and all(isinstance(c, Constraint) for c in self.constraints)):
             needed = 'constraints, as in (order("S", "i", "j"), max_skew(1))'
             raise InputError(f"option constraints is {self.constraints!r}, but is a tuple of {needed}")
+        if not (isinstance(self.constants, tuple) and all(isinstance(name, str) for name in self.constants)):
+            needed = "a tuple of names of parameters, as in ('weight', 'bias')"
+            raise InputError(f"option constants is {self.constants!r}, but is {needed}")
         sizes = self.tile_sizes
         fits = isinstance(sizes, tuple) and sizes and all(isinstance(size, int) and size > 0 for size in sizes)
         if sizes is not None and not fits:

@@ -51,6 +51,7 @@ from polysched.plot.notebook import notebook_html
 from polysched.prelude.edit import NestEdit
 from polysched.results.tuned.known import Tuned, tuned_schedule
 from polysched.runtime.arguments import named
+from polysched.runtime.bound import Bound, bind
 from polysched.runtime.calibrate import calibrated
 from polysched.runtime.cpu import CpuProgram, load
 from polysched.runtime.emulated.check import check
@@ -230,6 +231,23 @@ class Compiled:
         """
         self._launched(**named(self.nest, in_order, arguments) if in_order else arguments)
 
+    def bind(self, **constants: Any) -> Bound:
+        """The kernel for these constants, which are all that `Options(constants=...)` names, and sizes that they do not
+        show: what is made of them alone is made now, as panels of packed weights, and no more in calls.
+
+            done = ps.optimize(layer, options=ps.Options(constants=("w",)))
+            run = done.bind(w=weights)
+            run(x=x, y=y)
+
+        A constant must not change afterwards: calls would use old elements of it, or a mix of both. Bind it again
+        then. LaunchError if one is missing or does not fit.
+        """
+        names = self.options.constants
+        if not names:
+            hint = "compile it with Options(constants=('w',)), say"
+            raise InputError(f"'{self.nest.name}' has no constants to bind", hint=hint)
+        return bind(self._launched, self.nest, names, constants)  # type: ignore[arg-type]  # which are for C alone
+
     def release(self) -> None:
         """Gives back the memory that the kernel keeps from call to call for its large temporaries, in C.
 
@@ -390,7 +408,7 @@ class Compiled:
         Executed operations are those at these sizes; without, polynomials in the sizes, or unknown.
         """
         names = [event.name for event in self.events]
-        stage = self.events[names.index("linearize") : names.index("emit")]
+        stage = self.events[len(names) - names[::-1].index("linearize") - 1 : names.index("emit")]
         passes = [(event.name, event.value) for event in stage]
         lifted = next((k for k, (name, _) in enumerate(passes) if name == "licm"), None)
         settings = licm_settings(self.options, self._target)
@@ -419,6 +437,10 @@ class Compiled:
         edits = ", ".join(str(edit) for edit in self.prelude if edit != WITHOUT_DEAD)  # the text says what is left out
         first = [f"tuned: {self.tuned}"] if self.tuned else []
         first += [f"edited first: {edits}"] if edits else []
+        if self.options.constants:
+            made = [array.name for array in self.source.prepare.arrays] if self.source.prepare else []
+            what = f"made once: {', '.join(made)}" if made else "nothing is made of them alone"
+            first.append(f"constants {', '.join(self.options.constants)}: {what}")
         declined = (f"declined: {each}" for each in self.declined)
         hints, times = hint if is_serial else [], self._candidates(sizes or {})
         if not self._target.has_grid and not self.options.fast_math and (called := called_in_lanes(self.kernel)):

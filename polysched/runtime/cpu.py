@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import time
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -23,6 +23,7 @@ from polysched.errors import ToolchainError, ZeroDivisorError
 from polysched.ir.nodes import Function
 from polysched.runtime import forked
 from polysched.runtime.arguments import Binder
+from polysched.runtime.prepares import Prepares
 from polysched.runtime.timing import Timing
 from polysched.runtime.toolchain import c_flags, compile_shared
 from polysched.runtime.vector_math import WITH_LIBMVEC, libmvec_has
@@ -97,6 +98,7 @@ class CpuProgram(HostProgram):
     entry: Any  # the C function
     valid_sizes: isl.Set | None = None
     threads: int | None = None  # None: as many as OpenMP takes by itself
+    prepares: Prepares | None = None  # what fills arrays that the entry takes
 
     def __repr__(self) -> str:
         return f"CpuProgram({self.fn.name}, threads={self.threads})"
@@ -112,22 +114,37 @@ class CpuProgram(HostProgram):
         return ctypes.c_int.in_dll(self.library, ZERO_DIVISOR) if hasattr(self.library, ZERO_DIVISOR) else None
 
     def _run(self, values: list[Any]) -> None:
+        if self.prepares is None:
+            return self.enter(self.entry, values)
+        known = dict(zip(self._bind.order, values, strict=True))
+        made = self.prepared(known)  # which lives as long as the call
+        self.enter(self.entry, self.prepares.entry_values(known, made))
+
+    def prepared(self, values: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        """What is made of constants alone, given these values of parameters."""
+        assert self.prepares is not None
+        made = self.prepares.empty(values)
+        self.enter(self.prepares.function, self.prepares.own_values(values, made))
+        return made
+
+    def enter(self, entry: Any, values: list[Any]) -> None:
+        """Calls a function of the program."""
         told = self._zero_divisor
         if told is not None:
             told.value = 0
-        forked.call(self._enter, values)
+        forked.call(self._enter, entry, values)
         if told is not None and told.value:
             raise ZeroDivisorError(f"{self.fn.name} divides an integer by zero")
 
-    def _enter(self, values: list[Any]) -> None:
+    def _enter(self, entry: Any, values: list[Any]) -> None:
         if self.threads is None or not hasattr(self.library, "omp_set_num_threads"):  # a serial text links no OpenMP
-            self.entry(*values)
+            entry(*values)
             return
         # The number of threads is a setting of the whole process: put it back.
         before = self.library.omp_get_max_threads()
         self.library.omp_set_num_threads(self.threads)
         try:
-            self.entry(*values)
+            entry(*values)
         finally:
             self.library.omp_set_num_threads(before)
 
@@ -152,7 +169,10 @@ def load(
     ahead = _KEPT_MEMORY.read_text() if "malloc(" in source.text else ""
     path = compile_shared(source.text, source.entry, flags=flags, libraries=libraries, ahead=ahead)
     library = open_library(str(path))
-    program = CpuProgram(fn, library, c_function(library, source, fn), valid_sizes, threads)
+    prepares = None
+    if (own := source.prepare) is not None:
+        prepares = Prepares(own, _typed(library[own.entry], own.parameters, fn), source.parameters)
+    program = CpuProgram(fn, library, c_function(library, source, fn), valid_sizes, threads, prepares)
     if ahead:
         weakref.finalize(program, library[_RELEASE]).atexit = False
     return program
@@ -171,8 +191,12 @@ def open_library(path: str) -> ctypes.CDLL:
 
 def c_function(library: ctypes.CDLL, source: Source, fn: Function) -> Any:
     """The entry of a loaded Source, with its C types."""
+    return _typed(library[source.entry], source.parameters, fn)
+
+
+def _typed(function: Any, parameters: Sequence[str], fn: Function) -> Any:
+    """A function in C with the types of these parameters; what `fn` does not know are arrays."""
     dtypes = {scalar.name: scalar.dtype.name for scalar in fn.scalars} | dict.fromkeys(fn.sizes, "i64")
-    entry = library[source.entry]
-    entry.argtypes = [_SCALARS[dtypes[name]] if name in dtypes else ctypes.c_void_p for name in source.parameters]
-    entry.restype = None
-    return entry
+    function.argtypes = [_SCALARS[dtypes[name]] if name in dtypes else ctypes.c_void_p for name in parameters]
+    function.restype = None
+    return function

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from polysched.config.options import Target
 from polysched.errors import Loc
-from polysched.ir.nodes import Expr, Function
+from polysched.ir.nodes import Array, Expr, Function
 from polysched.support.brief import brief
 
 ZERO_DIVISOR = "polysched_zero_divisor"  # an int in the text of a C Source that divides by what may be zero: if it was
@@ -43,6 +43,15 @@ def loc_of(line: str) -> Loc | None:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Prepare:
+    """A second function of a Source, in C, which fills arrays that its entry takes from constants alone."""
+
+    entry: str
+    parameters: tuple[str, ...]  # the IR's names, in order: constants, sizes, arrays to fill
+    arrays: tuple[Array, ...]  # that it fills
+
+
+@dataclass(frozen=True, kw_only=True)
 class Source:
     """A complete program text; `entry` is the C name of the function in it that runs the whole nest."""
 
@@ -55,6 +64,7 @@ class Source:
     device: str = ""  # the text of the kernels alone, as a compiler at run time takes it; in OpenCL's `text` as strings
     host: str = ""  # CUDA: the text without the kernels, for a launcher
     flags: tuple[str, ...] = ()  # C: of the compiler, that instructions of the user's need
+    prepare: Prepare | None = None  # C: what runs once for all calls with the same constants
     locs: tuple[Loc | None, ...] = field(default=(), compare=False)  # where in the user's source each line stems from
 
     def __repr__(self) -> str:

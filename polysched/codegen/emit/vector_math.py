@@ -27,9 +27,9 @@ _OF_ONE = """
 FORMS = {**dict.fromkeys(_OF_ONE.split(), 1), "pow": 2, "atan2": 2, "hypot": 2}
 
 
-def vector_forms(fn: Function) -> str:
-    """The lines that declare the vector forms of what `fn` calls."""
-    called = {(n.fn, n.dtype) for n in walk(fn.body) if isinstance(n, Call) and n.fn in FORMS}
+def vector_forms(*functions: Function) -> str:
+    """The lines that declare the vector forms of what the functions call."""
+    called = {(n.fn, n.dtype) for fn in functions for n in walk(fn.body) if isinstance(n, Call) and n.fn in FORMS}
     names = sorted({name if dtype == f64 else f"{name}f" for name, dtype in called})
     return "\n".join(line for name in names for line in _declared(name))
 

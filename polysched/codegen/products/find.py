@@ -32,9 +32,14 @@ from polysched.transform.analysis.products import SumOfProducts, sum_of_products
 _KINDS = {"packed": packed, "dots": dots}
 
 
+def has_products(fn: Function) -> bool:
+    """Are there such loops?"""
+    return any(isinstance(node, For) and node.kind in _KINDS for node in walk(fn.body))
+
+
 def pack_products(fn: Function, machine: Machine, *, parallel: bool = True) -> Function:
     """`fn` with each loop of the kinds "packed" and "dots" run by tiles, in registers; on threads if `parallel`."""
-    if not any(isinstance(node, For) and node.kind in _KINDS for node in walk(fn.body)):
+    if not has_products(fn):
         return fn
     packing = _Packing(fn, machine if parallel else replace(machine, cores=1))
     body, gone = packing.block(fn.body), packing.gone

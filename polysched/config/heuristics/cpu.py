@@ -54,6 +54,9 @@ DOT_SUMS = 16  # vectors of them, half of the registers
 DOT_COLUMNS = 8  # each in a line of a cache that may hold no more of them at addresses far apart
 LONGEST_PACKED = 512  # iterations of the loop around a tile that a copy holds
 
+# Constants.
+PREPARED_GROWTH = 4  # of what is prepared to what it is made of, so that loading it is still cheaper than making it
+
 # Threads: operations from which on starting them pays, of loops that are scalar, SIMD, and bound by memory.
 OPERATIONS, SIMD_OPERATIONS, STREAM_OPERATIONS = 60_000, 400_000, 1_600_000
 PARTS_OF_EXTENT = 2  # at least, where what a tile has of it is counted

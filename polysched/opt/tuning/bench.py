@@ -67,7 +67,10 @@ class Bench:
         self.calls = max(1, round(SAMPLE / max(self.sample(self.run, 1), 1e-9)))
 
     def bound(self, done: Compiled) -> Callable[[], None]:
-        """Its call on the arrays."""
+        """Its call on the arrays, of which the constants are bound before."""
+        if constants := done.options.constants:
+            given = {name: value for name, value in self.work.items() if name not in constants}
+            return done.bind(**{name: self.work[name] for name in constants}).ready(**given)
         run: Callable[[], None] = done.program.bound(self.work)  # type: ignore[attr-defined]
         return run
 

@@ -1,0 +1,1 @@
+"""What kernels compute from constants alone."""
