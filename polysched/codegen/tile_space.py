@@ -133,11 +133,12 @@ class Tile:
 
     @property
     def _tile_of(self) -> isl.UnionMap:
-        """{ S[t, i] -> tile0[c0, c1] }"""
+        """{ S[t, i] -> tile0[c0, c1] }, where quotients in conditions, as t // 32, are coordinates if they equal one"""
         values = [member.schedule.intersect_domain(self.instances) for member in self.members]
         maps = isl.maps_of(reduce(isl.UnionMap.flat_range_product, values))
         named = (isl.UnionMap.from_map(m.set_tuple_name(isl.dim_type.out, self.name)) for m in maps)
-        return reduce(isl.UnionMap.union, named)
+        tile_of = reduce(isl.UnionMap.union, named)
+        return tile_of.detect_equalities() if _has_quotients(self.instances) else tile_of
 
     @property
     def universe(self) -> isl.UnionSet:
@@ -150,6 +151,10 @@ class Tile:
     @property
     def _parameters(self) -> str:
         return ", ".join(self.parameters)
+
+
+def _has_quotients(instances: isl.UnionSet) -> bool:
+    return any(basic.dim(isl.dim_type.div) for part in isl.sets_of(instances) for basic in part.get_basic_sets())
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ Loops outside of the first parallel ones stay on the host.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from polysched.deps.reaching import names_in
 from polysched.model.tree.nodes import Band, Tree, children, marks_in, own_marks
@@ -142,15 +142,17 @@ class _Strategy:
         return self.script.says(key, why)
 
     def _on_grid(self, nest: Nest, around: Around, hosts: Sequence[str]) -> None:
-        script = self.script
-        if self._on_warps(nest, around, hosts):
+        script, options = self.script, self.script.options
+        if any(member.rounds for member in nest.members):  # its tiles are all that it gets then
+            options = replace(options, register_tiles=False)
+        elif self._on_warps(nest, around, hosts):
             return
         sums = sums_in_teams(nest, script.scop, script.dependences, around, script.options.gpu)
         straighten(script, nest.members)
         if sums is not None and script.says(f"sum_threads.{sums.loop}", _SUM):
             add_up(script, sums, hosts)
         else:
-            grid = choose_grid(nest.band, script.scop, around, script.options)
+            grid = choose_grid(nest.band, script.scop, around, options)
             on_grid(script, self.bands, nest, grid, hosts, self.parts)
 
     def _on_warps(self, nest: Nest, around: Around, hosts: Sequence[str]) -> bool:
