@@ -18,7 +18,8 @@ from dataclasses import dataclass, field, replace
 
 from polysched.deps.reaching import names_in
 from polysched.model.tree.nodes import Band, Tree, children, marks_in, own_marks
-from polysched.strategy.bands import Bands, Distributed, InPieces, InWavefronts, OnHost
+from polysched.strategy.bands import Bands, Distributed, InOneBlock, InPieces, InWavefronts, OnHost
+from polysched.strategy.blocks.one_block import on_one_block
 from polysched.strategy.grid import Nest, choose_grid
 from polysched.strategy.on_grid import add_up, on_grid
 from polysched.strategy.own_tiles import on_own_tiles, own_tiles
@@ -115,6 +116,9 @@ class _Strategy:
                 case Distributed() if self._says(f"distribute.{first}", "more loops are parallel then"):
                     script.do("distribute", first)
                     return True
+                case InOneBlock() as small if self._says(f"one_block.{first}", _ONE_BLOCK):
+                    on_one_block(script, self.bands, small, around, hosts)
+                    return True
                 case Nest() as nest:
                     self._on_grid(nest, around, hosts)
                     return True
@@ -173,5 +177,6 @@ class _Strategy:
 
 
 _TENSOR = "products are exact, and sums are as the hardware rounds them"
+_ONE_BLOCK = "no loop is parallel, and a barrier costs less than a launch"
 _SUM = "it carries sums alone, which threads may share"
 _WAVEFRONT = "no loop is parallel, and all but one are along it"

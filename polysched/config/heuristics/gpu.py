@@ -14,6 +14,9 @@ LINE_POINTS = 4  # of one dimension that are one thread's, or of each where rows
 DISTANT_CHUNK = 32  # iterations between two copies of rows that whole warps read
 CHUNK, SMALL_CHUNK = 16, 8  # between two copies of what tiles share; the small one where those of 16 exceed
 SHARED_BYTES = 40 << 10  # of copies, whose rows may be padded
+ONE_BLOCK = 64  # iterations along each loop of a band without parallel ones, up to which one block runs it: barriers
+# between its threads cost a tenth of a launch, and what they share stays in its cache
+ONE_BLOCK_THREADS = 8, 64  # of such a block, along y and x: more wait longer for each other than they have points
 WHOLE_CHUNK = 8  # iterations of a loop that runs as a whole between copies
 
 # Tensor instructions.
