@@ -91,7 +91,7 @@ class Bands:
         parts = distribute(band, around.reaching)
         if parts is not None and (not is_box or self.gains_apart(parts, own, around)):
             yield Distributed(parts)
-        if own == 1 and self.gains_inside_of_first(band, around):
+        if own == 1 and not self.is_panel(band, around) and self.gains_inside_of_first(band, around):
             yield from self._on_host(serial_first(band), around)
         elif own and is_box:
             yield self.nest_of(band, around)
@@ -112,10 +112,17 @@ class Bands:
         firsts = band.members if band.permutable else band.members[:1]
         gains = [self.inside_of(first, band, around) for first in firsts]
         best = max(range(len(firsts)), key=lambda k: gains[k])
-        if not gains[best][0]:
+        if not gains[best][1]:
             return None
         others = (member for k, member in enumerate(band.members) if k != best)
         return InOneBlock(replace(band, members=(band.members[best], *others)), size)
+
+    def is_panel(self, band: Band, around: Around) -> bool:
+        """Are its serial loops so short, in tiles of the host's loops, that a thread runs them sooner than as many
+        kernels are launched?"""
+        serial = tuple(member for member in band.members if not member.coincident)
+        is_in_tile = any(member.rounds for member in around.members)
+        return is_in_tile and bool(serial) and self.longest_of(Band(serial), around) is not None
 
     def longest_of(self, tree: Tree, around: Around) -> int | None:
         """The most iterations of a loop of the tree in one of the loops around, if a block has threads for them."""
