@@ -24,13 +24,14 @@ from polysched.ir.nodes import For, Load, Store, Var
 
 
 def with_kept(nest: ThreadNest | None, host: Mapping[str, For]) -> ThreadNest | None:
-    """The nest, in the `host`'s loops, with the loads of elements that it keeps as they are."""
-    if nest is None:
-        return None
-    array = nest.store.array
+    """The nest, in the `host`'s loops, with the loads of elements that it keeps as they are, if it adds to others."""
+    if nest is None or not nest.serial:
+        return nest
+    array, own = nest.store.array, _own(nest)
     loads = {node for node in walk(_stores(nest)) if isinstance(node, Load) and node.array == array}
-    kept = frozenset(load for load in loads - {_own(nest)} if _is_kept(load, nest, host))
-    return replace(nest, kept=kept) if kept else nest
+    kept = loads - {own}
+    is_sum = own in loads and kept and all(_is_kept(load, nest, host) for load in kept)
+    return replace(nest, kept=frozenset(kept)) if is_sum else nest
 
 
 def is_box_kept(box: Box, nest: ThreadNest, host: Mapping[str, For]) -> bool:
