@@ -31,7 +31,7 @@ from polysched.transform.analysis.vectorize import runs_once
 from polysched.transform.edits.base.loops import longest
 from polysched.transform.trees.distribute import distribute
 from polysched.transform.trees.fusion import are_same
-from polysched.transform.trees.tile import front_of
+from polysched.transform.trees.tile import block_of, front_of
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class OnHost:
 
 @dataclass(frozen=True)
 class InOneBlock:
-    """The band on the threads of one block, inside of its first loop, of which none has more values than `size`."""
+    """The band on the threads of one block, inside of its first loop, of which a tile of that size has all values."""
 
     band: Band
     size: int
@@ -106,8 +106,8 @@ class Bands:
     def in_one_block(self, band: Band, around: Around) -> InOneBlock | None:
         """The band with the loop in front inside of which most are parallel, if one block has the threads for all that
         the loops around leave of it, and they are more than one loop's."""
-        size = self.longest_of(band, around)
-        if len(band.members) < 2 or not around.members or size is None:
+        least = self.longest_of(band, around)
+        if len(band.members) < 2 or not around.members or least is None:
             return None
         firsts = band.members if band.permutable else band.members[:1]
         gains = [self.inside_of(first, band, around) for first in firsts]
@@ -115,7 +115,16 @@ class Bands:
         if not gains[best][1]:
             return None
         others = (member for k, member in enumerate(band.members) if k != best)
-        return InOneBlock(replace(band, members=(band.members[best], *others)), size)
+        size = self.whole_tile(band.members[best], around, least)
+        return InOneBlock(replace(band, members=(band.members[best], *others)), size) if size else None
+
+    def whole_tile(self, member: Member, around: Around, least: int) -> int | None:
+        """A size of tiles of which one has all values of the member in one of the loops around, a power of two if there
+        is one."""
+        own, outer = around.instances(self.instances), [each.schedule for each in around.members]
+        powers = (1 << k for k in range(ONE_BLOCK.bit_length()) if 1 << k >= least)
+        sizes = dict.fromkeys([*powers, *range(least, ONE_BLOCK + 1)])
+        return next((size for size in sizes if longest(block_of(member, size).schedule, own, *outer) == 1), None)
 
     def is_panel(self, band: Band, around: Around) -> bool:
         """Are its serial loops so short, in tiles of the host's loops, that a thread runs them sooner than as many

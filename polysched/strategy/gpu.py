@@ -128,7 +128,7 @@ class _Strategy:
                     script.do("distribute", first)
                     return True
                 case InOneBlock() as small if self._says(f"one_block.{first}", _ONE_BLOCK):
-                    on_one_block(script, self.bands, small, around, hosts)
+                    on_one_block(script, self.bands, small, hosts)
                     return True
                 case Nest() as nest:
                     self._on_grid(nest, around, hosts)
@@ -161,7 +161,8 @@ class _Strategy:
         band = self.bands.flagged(part.child, around)
         if not parallelism(band):
             return False
-        return bool(choose_grid(self.bands.nest_of(band, around).band, self.script.scop, around, self.script.options).reads)
+        nest = self.bands.nest_of(band, around)
+        return bool(choose_grid(nest.band, self.script.scop, around, self.script.options).reads)
 
     def _says(self, key: str, why: str) -> bool:
         """Is it to be done? Asked once, whatever step comes next."""

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from itertools import product
 
 from polysched.codegen.gpu.footprint import Box
 from polysched.codegen.gpu.thread_nest import ThreadNest
@@ -20,7 +19,7 @@ from polysched.ir.effects import may_change
 from polysched.ir.integers.apart import are_apart, least_value
 from polysched.ir.integers.linear import Linear, added, forms
 from polysched.ir.node import substitute, walk
-from polysched.ir.nodes import For, Load, Store, Var
+from polysched.ir.nodes import Expr, For, Load, Store, Var
 
 
 def with_kept(nest: ThreadNest | None, host: Mapping[str, For]) -> ThreadNest | None:
@@ -56,16 +55,21 @@ def _is_kept(load: Load, nest: ThreadNest, host: Mapping[str, For]) -> bool:
     return all(are_apart(substitute(load.index, again), each.index, loops, ()) for each in own)
 
 
-def _twice(nest: ThreadNest, host: Mapping[str, For]) -> tuple[dict[str, For], dict[str, Var]]:
+def _twice(nest: ThreadNest, host: Mapping[str, For]) -> tuple[dict[str, For], dict[str, Expr]]:
     """The loops around a point of the nest and around any other point in the same launch; the names of the latter."""
     own = list(_loops(nest))
-    again = {loop.var: Var(f"{loop.var}'") for loop in own}
-    others = {again[loop.var].name: _bounded(loop, again) for loop in own}
+    again: dict[str, Expr] = {loop.var: Var(_again(loop.var)) for loop in own}
+    others = {_again(loop.var): _bounded(loop, again) for loop in own}
     return {**host, **others, **{loop.var: loop for loop in own}}, again
 
 
-def _bounded(loop: For, again: Mapping[str, Var]) -> For:
-    return replace(loop, var=again[loop.var].name, lo=substitute(loop.lo, again), hi=substitute(loop.hi, again))
+def _again(name: str) -> str:
+    """No name of a loop has such a sign."""
+    return f"{name}'"
+
+
+def _bounded(loop: For, again: dict[str, Expr]) -> For:
+    return replace(loop, var=_again(loop.var), lo=substitute(loop.lo, again), hi=substitute(loop.hi, again))
 
 
 def _loops(nest: ThreadNest) -> Iterator[For]:

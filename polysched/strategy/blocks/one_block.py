@@ -12,28 +12,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from polysched.config.heuristics.gpu import ONE_BLOCK_THREADS
-from polysched.errors import InputError
 from polysched.model.tree.nodes import Band, Tree, children, marks_in, own_marks
 from polysched.strategy.bands import Bands, Distributed, InOneBlock, Nest, OnHost
 from polysched.strategy.script import Script, names_of
 from polysched.strategy.straight import straighten
 from polysched.transform.analysis.roles import Around, far_accesses
-from polysched.transform.edits.base.loops import longest
-from polysched.transform.trees.tile import block_of
 
 
-def on_one_block(script: Script, bands: Bands, way: InOneBlock, around: Around, hosts: Sequence[str]) -> None:
+def on_one_block(script: Script, bands: Bands, way: InOneBlock, hosts: Sequence[str]) -> None:
     """The band on the threads of a block, inside of `hosts`."""
     band, first = way.band, way.band.members[0]
     straighten(script, band.members)
     script.reorder([*hosts, *names_of(band.members)])
-    own, outer = around.instances(bands.instances), [member.schedule for member in around.members]
-    sizes = [size for size in _POWERS if size >= way.size]
-    whole = (size for size in sizes if longest(block_of(first, size).schedule, own, *outer) == 1)
-    size = next(whole, None)
-    if size is None:
-        raise script.refused(InputError(f"no block has all iterations of loop '{first.name}'"))
-    block = script.block(first.name, size, "b")
+    block = script.block(first.name, way.size, "b")
     script.do("bind", block, "block.x")
     threads = _Threads(script, bands, block, way.size)
     while threads.below(script.tree, script.around, ()):
@@ -43,10 +34,10 @@ def on_one_block(script: Script, bands: Bands, way: InOneBlock, around: Around, 
 class _Threads:
     """Puts loops of a block, one nest after the other, on its threads."""
 
-    def __init__(self, script: Script, bands: Bands, block: str, longest: int):
+    def __init__(self, script: Script, bands: Bands, block: str, size: int):
         self.script, self.bands, self.block = script, bands, block
         y, x = ONE_BLOCK_THREADS
-        self.threads = y, min(x, next(size for size in _POWERS if size >= longest))
+        self.threads = y, min(x, 1 << (size - 1).bit_length())
 
     def below(self, tree: Tree, around: Around, serial: Sequence[str], *, is_inside: bool = False) -> bool:
         """Takes the next step with what is in the tree; False if there is none. `serial` are the loops right around."""
@@ -96,6 +87,3 @@ class _Threads:
             script.reorder([*serial, *names, *(members[k].name for k in along)])
         for axis, name in zip("xyz", reversed(names), strict=False):
             script.do("bind", name, f"thread.{axis}")
-
-
-_POWERS = [1 << k for k in range(11)]

@@ -8,7 +8,8 @@ them as panels and an update.
                                          i > .., j > ..
 
 What is beyond the tile of k along a loop runs after what is not, and each loop is parallel beyond. What is beyond along
-all of them is the update: almost all that there is to do, as products of panels. LU: Dongarra, Duff, Sorensen, van der Vorst, SIAM 1991, section 5.
+all of them is the update: almost all that there is to do, as products of panels (Golub and Van Loan, Matrix
+Computations, section 3.2).
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ from itertools import combinations
 
 from polysched.config.heuristics.gpu import HOST_TILE, HOST_TILES_TRIED
 from polysched.deps.coincidence import in_one
-from polysched.model.tree.nodes import Band, Member, Tree, children, marks_in
+from polysched.model.tree.nodes import Band, Member, Tree, children, is_innermost, marks_in
 from polysched.strategy.bands import Bands, parallelism, serial_first
 from polysched.strategy.script import Script, names_of
+from polysched.strategy.tiles import extent
 from polysched.support import isl
 from polysched.transform.analysis.roles import Around
 from polysched.transform.edits.base.loops import loops
@@ -31,11 +33,10 @@ from polysched.transform.trees.tile import block_of
 def tile_on_host(script: Script, bands: Bands) -> None:
     """Each such nest in panels and an update, for each tile of its outer loop."""
     for band, around in list(_outermost(script.tree, script.around)):
-        size = HOST_TILE if _may_be_tiled(band, around, bands, HOST_TILE) else 0
-        if size:
-            name = band.members[0].name
-            size = script.size(f"host_tile.{name}", size, _WHY, HOST_TILES_TRIED)
-        if size and _may_be_tiled(band, around, bands, size):
+        if not _may_be_tiled(band, around, bands, HOST_TILE):
+            continue
+        size = script.size(f"host_tile.{band.members[0].name}", HOST_TILE, _WHY, HOST_TILES_TRIED)
+        if size and (size == HOST_TILE or _may_be_tiled(band, around, bands, size)):
             _in_parts(script, band, around.instances(bands.instances), size)
 
 
@@ -62,13 +63,15 @@ def _outermost(tree: Tree, around: Around) -> Iterator[tuple[Band, Around]]:
 def _may_be_tiled(band: Band, around: Around, bands: Bands, size: int) -> bool:
     """Does its first loop carry everything, is it long, and is what is beyond a tile of it parallel?"""
     first, *others = band.members
-    if not (band.permutable and others) or marks_in(band) or not all(name.isidentifier() for name in names_of(band.members)):
-        return False
-    if any(isinstance(node, Band) for node in children(band)) or any(member.rounds for member in band.members):
+    are_plain = all(member.name.isidentifier() and not member.rounds for member in band.members)
+    if not (band.permutable and others and are_plain) or marks_in(band) or not is_innermost(band):
         return False
     if parallelism(bands.flagged(band, around)) or serial_first(band).members[0] is not first:
         return False
     own = around.instances(bands.instances).intersect(first.schedule.domain())
+    length = extent(first, own)
+    if length is not None and length <= size:
+        return False
     inside = in_one(block_of(first, size), around.reaching).intersect_domain(own).intersect_range(own)
     nears = [_near(member, first, size, own) for member in others]
     are_first = all(inside.intersect_domain(own.subtract(near)).intersect_range(near).is_empty() for near in nears)

@@ -41,8 +41,8 @@ class Roles:
 
 @dataclass(frozen=True)
 class Around:
-    """What is above a band: the members of the bands there, the dependences that nothing there orders, and the instances
-    that the filters there let pass, None for all."""
+    """What is above a band: the members of the bands there, the dependences that nothing there orders, and what the
+    filters there let pass, None for all."""
 
     members: tuple[Member, ...]
     reaching: isl.UnionMap
