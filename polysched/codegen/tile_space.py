@@ -82,6 +82,7 @@ class Tile:
     members: tuple[Member, ...]  # of all bands around, outermost first
     instances: isl.UnionSet
     inside: Tree  # the order inside a tile
+    is_mapped: bool = False  # is it one of a grid's?
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -133,11 +134,13 @@ class Tile:
 
     @property
     def _tile_of(self) -> isl.UnionMap:
-        """{ S[t, i] -> tile0[c0, c1] }"""
+        """{ S[t, i] -> tile0[c0, c1] }, of a grid with quotients in conditions, as t // 32, as the
+        coordinates that they equal"""
         values = [member.schedule.intersect_domain(self.instances) for member in self.members]
         maps = isl.maps_of(reduce(isl.UnionMap.flat_range_product, values))
         named = (isl.UnionMap.from_map(m.set_tuple_name(isl.dim_type.out, self.name)) for m in maps)
-        return reduce(isl.UnionMap.union, named)
+        tile_of = reduce(isl.UnionMap.union, named)
+        return tile_of.detect_equalities() if self.is_mapped and _has_quotients(self.instances) else tile_of
 
     @property
     def universe(self) -> isl.UnionSet:
@@ -150,6 +153,10 @@ class Tile:
     @property
     def _parameters(self) -> str:
         return ", ".join(self.parameters)
+
+
+def _has_quotients(instances: isl.UnionSet) -> bool:
+    return any(basic.dim(isl.dim_type.div) for part in isl.sets_of(instances) for basic in part.get_basic_sets())
 
 
 @dataclass(frozen=True)
@@ -170,7 +177,7 @@ def _outer(
         return _Outer(Leaf(), (), instances)
     is_inside = (is_mapped or any(m.rounds for m in around)) and not _has_tiles(tree)
     if (is_inside and not isinstance(tree, Filter)) or (around and _is_storage(tree)):
-        tile = Tile(next(names), around, instances, tree)
+        tile = Tile(next(names), around, instances, tree, is_mapped)
         if tile.is_bounded:
             return _Outer(Leaf(), (tile,), isl.UnionSet("{ }"))
         if _is_storage(tree):

@@ -106,7 +106,7 @@ def loops_within_budget(
         mapping = _with_barriers if target.has_grid else _as_it_is
         if target.has_grid:
             _require_grid(scheduled, target.language)
-    if is_by_hand and _has_tiles(scheduled):  # which are all that it gets then
+    if is_by_hand and not target.has_grid and _has_tiles(scheduled):  # which are all that it gets then
         options = replace(options, tile=False, register_tiles=False)
     names: dict[str, str] = {}  # of rungs, where they differ
 

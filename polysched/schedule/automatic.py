@@ -107,6 +107,13 @@ def mapped(function: Function, state: State, target: TargetData) -> State:
     return _as_mapped(function, plan, options, scripted)
 
 
+def rest_mapped(state: State, target: TargetData) -> State:
+    """A schedule with marks whose other loops are on the target's grid, too, if that takes any edits."""
+    given = Given(target.name, len(state.history.edits), "free", state.history.options, {})
+    written = Written(state, given).again({})
+    return written if written.history.edits != state.history.edits else state
+
+
 def _scripted(begun: State, plan: Plan, target: TargetData) -> State | str:
     """What the edits of the plan lead to, checked in half of the time that is left; else the reason why it has none."""
     found = plan.mapped

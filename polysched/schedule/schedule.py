@@ -38,7 +38,7 @@ from polysched.plot.draw import Before, plot, titled
 from polysched.plot.notebook import notebook_html
 from polysched.prelude.choose import readable
 from polysched.prelude.edit import NestEdit
-from polysched.schedule.automatic import State, found, mapped, written_again
+from polysched.schedule.automatic import State, found, mapped, rest_mapped, written_again
 from polysched.schedule.history import History, Start, history_from_json
 from polysched.solve.scheduler import find_schedule
 from polysched.strategy.decision import Decision, Value
@@ -139,7 +139,8 @@ class Schedule:
     def map(self, target: Target = "c") -> Schedule:
         """This schedule with tiles, threads and SIMD, or a grid, as `optimize` adds them for `target`: further edits,
         but where loops stay as they are or time runs out: then it starts from that tree. One that has marks says itself
-        what runs how, and stays as it is.
+        what runs how: for CPUs it stays as it is, and on a grid it gets the loops that are not marked, nor inside of
+        such ones.
 
         InputError where that tree would lose what an edit says of data.
         """
@@ -149,7 +150,8 @@ class Schedule:
             if (unedited := as_options(self, options)) is not None:
                 return schedule_of(self.nest, _automatic(self.nest, data, unedited))
             if marks_in(self.draft.nested):
-                return self
+                state = rest_mapped(self._state, data) if data.has_grid else self._state
+                return self if state is self._state else schedule_of(self.nest, state)
             return schedule_of(self.nest, mapped(without_contents(self.nest), self._state, data))
 
     # --- edits

@@ -2,6 +2,7 @@
 
     parallel members          on a grid, the others inside of it
     several statements        distributed, where that makes more loops parallel
+    few iterations            in one block, whose threads wait for each other, if no loop is parallel
     one parallel member       the first serial one on the host, where more are parallel inside
     none parallel             on blocks and threads that add up; in pieces; in wavefronts, launched one after the other,
                               where all loops but theirs are in kernels; or one iteration after the other on the host
@@ -13,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from polysched.config.heuristics.gpu import ONE_BLOCK
 from polysched.config.machine import Gpu
 from polysched.deps.coincidence import mark_under
 from polysched.deps.dependences import Dependences
@@ -26,9 +28,10 @@ from polysched.strategy.sums import Sums, sum_on_blocks
 from polysched.support import isl
 from polysched.transform.analysis.roles import Around
 from polysched.transform.analysis.vectorize import runs_once
+from polysched.transform.edits.base.loops import longest
 from polysched.transform.trees.distribute import distribute
 from polysched.transform.trees.fusion import are_same
-from polysched.transform.trees.tile import front_of
+from polysched.transform.trees.tile import block_of, front_of
 
 
 @dataclass(frozen=True)
@@ -60,8 +63,16 @@ class OnHost:
     inside: Tree
 
 
+@dataclass(frozen=True)
+class InOneBlock:
+    """The band on the threads of one block, inside of its first loop, of which a tile of that size has all values."""
+
+    band: Band
+    size: int
+
+
 # Nest: on blocks and threads. Sums: on such that add up together.
-Way = Distributed | Nest | Sums | InPieces | InWavefronts | OnHost
+Way = Distributed | InOneBlock | Nest | Sums | InPieces | InWavefronts | OnHost
 
 
 @dataclass(frozen=True)
@@ -75,10 +86,12 @@ class Bands:
     def ways(self, band: Band, around: Around) -> Iterator[Way]:
         """What may be done with a band as `flagged` gives it, the best first."""
         own, is_box = parallelism(band), all(map(self.is_bounded, band.members))
+        if not own and (small := self.in_one_block(band, around)):
+            yield small
         parts = distribute(band, around.reaching)
         if parts is not None and (not is_box or self.gains_apart(parts, own, around)):
             yield Distributed(parts)
-        if own == 1 and self.gains_inside_of_first(band, around):
+        if own == 1 and not self.is_panel(band, around) and self.gains_inside_of_first(band, around):
             yield from self._on_host(serial_first(band), around)
         elif own and is_box:
             yield self.nest_of(band, around)
@@ -89,6 +102,54 @@ class Bands:
             yield InPieces(pieces)
         else:
             yield from self._on_host(serial_first(band), around)
+
+    def in_one_block(self, band: Band, around: Around) -> InOneBlock | None:
+        """The band with the loop in front inside of which most are parallel, if one block has the threads for all that
+        the loops around leave of it, and they are more than one loop's."""
+        least = self.longest_of(band, around)
+        if len(band.members) < 2 or not around.members or least is None:
+            return None
+        firsts = band.members if band.permutable else band.members[:1]
+        gains = [self.inside_of(first, band, around) for first in firsts]
+        best = max(range(len(firsts)), key=lambda k: gains[k])
+        if not gains[best][1]:
+            return None
+        others = (member for k, member in enumerate(band.members) if k != best)
+        size = self.whole_tile(band.members[best], around, least)
+        return InOneBlock(replace(band, members=(band.members[best], *others)), size) if size else None
+
+    def whole_tile(self, member: Member, around: Around, least: int) -> int | None:
+        """A size of tiles of which one has all values of the member in one of the loops around, a power of two if there
+        is one."""
+        own, outer = around.instances(self.instances), [each.schedule for each in around.members]
+        powers = (1 << k for k in range(ONE_BLOCK.bit_length()) if 1 << k >= least)
+        sizes = dict.fromkeys([*powers, *range(least, ONE_BLOCK + 1)])
+        return next((size for size in sizes if longest(block_of(member, size).schedule, own, *outer) == 1), None)
+
+    def is_panel(self, band: Band, around: Around) -> bool:
+        """Are its serial loops so short, in tiles of the host's loops, that a thread runs them sooner than as many
+        kernels are launched?"""
+        serial = tuple(member for member in band.members if not member.coincident)
+        is_in_tile = any(member.rounds for member in around.members)
+        return is_in_tile and bool(serial) and self.longest_of(Band(serial), around) is not None
+
+    def longest_of(self, tree: Tree, around: Around) -> int | None:
+        """The most iterations of a loop of the tree in one of the loops around, if a block has threads for them."""
+        own, outer = around.instances(self.instances), [member.schedule for member in around.members]
+        members = [member for node in walk(tree) if isinstance(node, Band) for member in node.members]
+        if not all(map(self.is_bounded, members)) and not any(member.rounds for member in around.members):
+            return None
+        lengths = [longest(member.schedule.intersect_domain(own), own, *outer) for member in members]
+        sizes = [length for length in lengths if length is not None and length <= ONE_BLOCK]
+        return max(sizes, default=0) if len(sizes) == len(lengths) else None
+
+    def inside_of(self, first: Member, band: Band, around: Around) -> tuple[int, int]:
+        """How many loops are parallel inside of that one: at least, and at most, in parts of it."""
+        rest = tuple(member for member in band.members if member is not first)
+        below = around.below(Band((first,), band.permutable))
+        flagged = self.flagged(replace(band, members=rest), below)
+        found = self.gains(distribute(flagged, below.reaching), below) or [parallelism(flagged)]
+        return min(found), max(found)
 
     def _on_host(self, band: Band, around: Around) -> Iterator[Way]:
         """The first loop of the band, or wavefronts if a kernel is launched for each iteration of one loop then, rather

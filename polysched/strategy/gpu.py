@@ -14,11 +14,13 @@ Loops outside of the first parallel ones stay on the host.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from polysched.deps.reaching import names_in
-from polysched.model.tree.nodes import Band, Tree, children, marks_in, own_marks
-from polysched.strategy.bands import Bands, Distributed, InPieces, InWavefronts, OnHost
+from polysched.model.tree.nodes import Band, Filter, Tree, children, marks_in, own_marks
+from polysched.strategy.bands import Bands, Distributed, InOneBlock, InPieces, InWavefronts, OnHost, parallelism
+from polysched.strategy.blocks.one_block import on_one_block
+from polysched.strategy.blocks.tiles_of_host import tile_on_host
 from polysched.strategy.grid import Nest, choose_grid
 from polysched.strategy.on_grid import add_up, on_grid
 from polysched.strategy.own_tiles import on_own_tiles, own_tiles
@@ -30,6 +32,7 @@ from polysched.strategy.straight import straighten
 from polysched.strategy.sums import Sums, sums_in_teams
 from polysched.strategy.tensor_cores import on_warps, warps_for
 from polysched.transform.analysis.roles import Around
+from polysched.transform.trees.distribute import distribute
 from polysched.transform.trees.fusion import sums_to_fuse
 
 
@@ -38,8 +41,14 @@ def gpu(script: Script) -> None:
     if script.options.fusion != "none":
         script.phase("rows", rows_on_blocks)
     parts = script.phase("fuse sums", fuse_sums) or [] if script.options.fusion != "none" else []
+    if script.options.tile:
+        script.phase("tiles of the host's", _tiled_on_host)
     script.phase("map to gpu", _on_grids, parts, meets=False)
     script.phase("serial", Script.keep, meets=False)
+
+
+def _tiled_on_host(script: Script) -> None:
+    tile_on_host(script, Bands(script.scop, script.dependences, script.options.gpu))
 
 
 def _on_grids(script: Script, parts: list[set[str]]) -> None:
@@ -110,10 +119,16 @@ class _Strategy:
     def _mapped(self, band: Band, around: Around, hosts: Sequence[str]) -> bool:
         """Takes the first way that the user has not declined; False if there is no step to take."""
         script, first = self.script, band.members[0].name
+        if self._has_tiles_apart(band, around) and self._says(f"distribute.{first}", _TILES):
+            script.do("distribute", first)
+            return True
         for way in self.bands.ways(band, around):
             match way:
                 case Distributed() if self._says(f"distribute.{first}", "more loops are parallel then"):
                     script.do("distribute", first)
+                    return True
+                case InOneBlock() as small if self._says(f"one_block.{first}", _ONE_BLOCK):
+                    on_one_block(script, self.bands, small, hosts)
                     return True
                 case Nest() as nest:
                     self._on_grid(nest, around, hosts)
@@ -134,6 +149,21 @@ class _Strategy:
                     return self.below(inside, around.below(loop), (*hosts, loop.members[0].name))
         return False
 
+    def _has_tiles_apart(self, band: Band, around: Around) -> bool:
+        """Would some of its statements have tiles of points, as the updates of a factorization, where all together have
+        none?"""
+        if not any(member.rounds for member in around.members):
+            return False
+        parts = distribute(band, around.reaching)
+        return parts is not None and any(self._has_tiles(part, around.below(part)) for part in parts.children)
+
+    def _has_tiles(self, part: Filter, around: Around) -> bool:
+        band = self.bands.flagged(part.child, around)
+        if not parallelism(band):
+            return False
+        nest = self.bands.nest_of(band, around)
+        return bool(choose_grid(nest.band, self.script.scop, around, self.script.options).reads)
+
     def _says(self, key: str, why: str) -> bool:
         """Is it to be done? Asked once, whatever step comes next."""
         if key in self.asked:
@@ -142,15 +172,17 @@ class _Strategy:
         return self.script.says(key, why)
 
     def _on_grid(self, nest: Nest, around: Around, hosts: Sequence[str]) -> None:
-        script = self.script
-        if self._on_warps(nest, around, hosts):
+        script, options = self.script, self.script.options
+        if any(member.rounds for member in nest.members):  # its tiles are all that it gets then
+            options = replace(options, register_tiles=False)
+        elif self._on_warps(nest, around, hosts):
             return
         sums = sums_in_teams(nest, script.scop, script.dependences, around, script.options.gpu)
         straighten(script, nest.members)
         if sums is not None and script.says(f"sum_threads.{sums.loop}", _SUM):
             add_up(script, sums, hosts)
         else:
-            grid = choose_grid(nest.band, script.scop, around, script.options)
+            grid = choose_grid(nest.band, script.scop, around, options)
             on_grid(script, self.bands, nest, grid, hosts, self.parts)
 
     def _on_warps(self, nest: Nest, around: Around, hosts: Sequence[str]) -> bool:
@@ -171,5 +203,7 @@ class _Strategy:
 
 
 _TENSOR = "products are exact, and sums are as the hardware rounds them"
+_TILES = "products have tiles of points then, which share what they read"
+_ONE_BLOCK = "no loop is parallel, and a barrier costs less than a launch"
 _SUM = "it carries sums alone, which threads may share"
 _WAVEFRONT = "no loop is parallel, and all but one are along it"

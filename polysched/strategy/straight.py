@@ -91,8 +91,8 @@ def _without(member: Member, outer: Sequence[Member]) -> Member:
 
 
 def _best_factor(member: Member, outer: Member) -> int:
-    """The multiple of `outer` without which the member is simplest."""
-    return _best(member.schedule, outer.schedule)
+    """The multiple of `outer` without which the member is simplest; none of a loop over tiles."""
+    return 0 if outer.rounds else _best(member.schedule, outer.schedule)
 
 
 @remembered

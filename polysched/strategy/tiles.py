@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from math import ceil, inf, prod
 
 from polysched.config.heuristics import gpu as rules
@@ -121,7 +122,12 @@ class Tile:
 
     def stands(self, *members: int) -> bool:
         """Do the ends of the serial loops stay where they are when these step?"""
-        domain, moved, steps = self.loops.statement.domain, self._iterators(self.serial), self._iterators(members)
+        moved, steps = self._iterators(self.serial), self._iterators(members)
+        return self._are_apart(moved, steps) or self._are_apart_here(moved, steps)
+
+    def _are_apart(self, moved: set[int], steps: set[int]) -> bool:
+        """Has no constraint of the statement's domain iterators of both?"""
+        domain = self.loops.statement.domain
         for basic in domain.get_basic_sets():
             for constraint in basic.get_constraints():
                 dims = range(domain.dim(isl.dim_type.set))
@@ -129,6 +135,17 @@ class Tile:
                 if used & moved and used & steps:
                     return False
         return True
+
+    def _are_apart_here(self, moved: set[int], steps: set[int]) -> bool:
+        """Is what the filters and loops around leave of the domain a box of both, as below the tiles of a loop?"""
+        around, statement = self.loops.around, self.loops.statement
+        own = around.instances(statement.instances)
+        if around.passing is None or moved & steps or own.is_empty():
+            return False
+        outer = (member.schedule.intersect_domain(own) for member in around.members)
+        here = isl.Map.from_union_map(reduce(isl.UnionMap.flat_range_product, outer, _nowhere(own))).wrap().flatten()
+        box = _all_along(here, moved).intersect(_all_along(here, steps))
+        return bool(box.is_subset(here))
 
     def _operands(self, member: int) -> list[str]:
         """The arrays of the reads that move with the member, but for what is updated."""
@@ -151,6 +168,16 @@ class Tile:
 
     def _extent(self, member: int) -> int | None:
         return extent(self.loops.band.members[member], self.loops.statement.instances)
+
+
+def _nowhere(instances: isl.UnionSet) -> isl.UnionMap:
+    """{ S[i, j] -> [] }"""
+    return isl.UnionMap.from_domain_and_range(instances, isl.UnionSet("{ [] }"))
+
+
+def _all_along(points: isl.Set, dims: set[int]) -> isl.Set:
+    """The points, and all others that differ from one along these dimensions alone."""
+    return reduce(lambda found, k: found.eliminate(isl.dim_type.set, k, 1), sorted(dims), points)
 
 
 def _threads(length: int | None, most: int, points: int) -> int:

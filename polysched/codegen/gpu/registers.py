@@ -15,11 +15,12 @@ Keeps: every value, and the order of operations on each element.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from polysched.codegen.gpu.ends import Ends
+from polysched.codegen.gpu.kept import with_kept
 from polysched.codegen.gpu.points import split, whole_when
 from polysched.codegen.gpu.staging_plan import around_sums, have_own_elements
 from polysched.codegen.gpu.thread_nest import ThreadNest, each_kernel, each_phase, is_in_phases, over_all, thread_nest
@@ -38,7 +39,7 @@ def in_registers(fn: Function) -> Function:
     registers = _Registers(fn)
 
     def of_phases(kernel: For, host: dict[str, For]) -> Any:
-        return each_phase(kernel, registers.kernel) if is_in_phases(kernel) else registers.kernel(kernel)
+        return each_phase(kernel, registers.kernel) if is_in_phases(kernel) else registers.kernel(kernel, host)
 
     return each_kernel(fn, of_phases)
 
@@ -48,10 +49,11 @@ class _Registers:
         self.taken = used_names(fn)
         self.names = fresh_names("q", self.taken)
 
-    def kernel(self, loop: For) -> Any:
+    def kernel(self, loop: For, host: Mapping[str, For] | None = None) -> Any:
+        """`loop` with registers; what it keeps of its array is known from the `host`'s loops, if they are given."""
         if any(isinstance(each, Barrier) for each in walk(loop)):
             return loop
-        nest = thread_nest(loop)
+        nest = thread_nest(loop) if host is None else with_kept(thread_nest(loop), host)
         if nest is None or not nest.points:
             return map_blocks(loop, self.block)
         outer, conditions = around_sums(nest, nest.serial), whole_when(nest)

@@ -27,6 +27,7 @@ from typing import Any
 from polysched.codegen.gpu.copies import Lanes, copied, element_of, fits_when
 from polysched.codegen.gpu.ends import Ends
 from polysched.codegen.gpu.footprint import in_locals
+from polysched.codegen.gpu.kept import with_kept
 from polysched.codegen.gpu.quotients import quotients_last
 from polysched.codegen.gpu.staging_plan import NoCopies, Plan, Surroundings, plan_of, surroundings
 from polysched.codegen.gpu.thread_nest import (
@@ -87,7 +88,7 @@ def stage(fn: Function, *, double_buffer: bool = False, fast_math: bool = False,
 
     def in_phases(kernel: For, host: dict[str, For]) -> Any:
         if not is_in_phases(kernel):
-            return staged(kernel, thread_nest(kernel), known, host)
+            return staged(kernel, with_kept(thread_nest(kernel), host), replace(known, host=host), host)
         shape, own = block_shape(kernel), _shared(kernel)
 
         def phase(part: For) -> Any:

@@ -7,12 +7,13 @@ what a chunk reads from copies in shared memory.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any
 
 from polysched.codegen.gpu.copies import Staged
 from polysched.codegen.gpu.footprint import Box, footprint, in_locals, union
+from polysched.codegen.gpu.kept import is_box_kept
 from polysched.codegen.gpu.thread_nest import ThreadNest
 from polysched.codegen.lowered import bytes_of
 from polysched.codegen.memory.tile_nest import Side, moved, side_of
@@ -78,6 +79,7 @@ class Surroundings:
     buffers: int = 1  # of each copy, used in turn; where there are several, elements are copied as they are
     shared: Collection[str] = ()  # arrays that the threads of a block share already
     room: int = LIMITS.shared  # bytes for copies
+    host: Mapping[str, For] = field(default_factory=dict)  # loops around the kernels
 
 
 def surroundings(fn: Function, buffers: int = 1) -> Surroundings:
@@ -146,9 +148,9 @@ def _with_copies(plan: Plan, around: Surroundings) -> Plan:
         raise NoCopies(f"points of a thread may add to one element of {store.array}")
     found: dict[Expr, tuple[Load, Box]] = {}
     changed = {each.array for each in (*plan.nest.before, *plan.nest.after)}
-    for value, load in _operands(store.value, store.array, around):
+    for value, load in _operands(store.value, plan.nest, around):
         box = footprint(load.index, plan.sides) if load.array in around.extents.keys() - changed else None
-        if box is None:
+        if box is None or not _is_kept(load, box, plan.nest, around):
             continue
         is_read_often = prod(side.trips for side in plan.sides) >= READ_OFTEN * box.volume
         if points > 1 or is_read_often or not _is_coalesced(load, plan):
@@ -190,8 +192,10 @@ def _turned(plan: Plan, around: Surroundings) -> Plan:
     store = plan.nest.store
     points = prod(side.trips for side in plan.sides)
     found: dict[Expr, tuple[Load, Box]] = {}
-    for value, load in _operands(store.value, store.array, replace(around, buffers=1)):
+    for value, load in _operands(store.value, plan.nest, replace(around, buffers=1)):
         box = footprint(load.index, plan.sides) if load.array in around.extents else None
+        if box is not None and not _is_kept(load, box, plan.nest, around):
+            continue
         is_dense = box is not None and box.extents[-1] >= WORTH_A_COPY and box.volume <= 2 * points
         if box is not None and is_dense and not _is_coalesced(load, plan):
             found[value] = (load, box)
@@ -201,26 +205,36 @@ def _turned(plan: Plan, around: Surroundings) -> Plan:
     return done
 
 
-def _operands(expr: Expr, stored: str, around: Surroundings) -> Iterator[tuple[Expr, Load]]:
+def _is_kept(load: Load, box: Box, nest: ThreadNest, around: Surroundings) -> bool:
+    """Does the kernel store to nothing of the box?"""
+    return load.array != nest.store.array or is_box_kept(box, nest, around.host)
+
+
+def _operands(expr: Expr, nest: ThreadNest, around: Surroundings) -> Iterator[tuple[Expr, Load]]:
     """The largest parts of the value that load one element and are computed from it and launch-time constants."""
-    loads = [node for node in walk(expr) if isinstance(node, Load) and node.array != stored]
-    if len(loads) == 1 and (expr is loads[0] or (around.buffers == 1 and _is_fixed(expr, stored, around))):
+    loads = [node for node in walk(expr) if isinstance(node, Load) and _is_operand(node, nest)]
+    if len(loads) == 1 and (expr is loads[0] or (around.buffers == 1 and _is_fixed(expr, nest, around))):
         yield expr, loads[0]
     elif loads:
         for child in children(expr):
-            yield from _operands(child, stored, around)
+            yield from _operands(child, nest, around)
 
 
-def _is_fixed(expr: Expr, stored: str, around: Surroundings) -> bool:
+def _is_operand(load: Load, nest: ThreadNest) -> bool:
+    """Is it no element that the nest makes?"""
+    return load.array != nest.store.array or load in nest.kept
+
+
+def _is_fixed(expr: Expr, nest: ThreadNest, around: Surroundings) -> bool:
     match expr:
-        case Load(array, _):
-            return array != stored
+        case Load():
+            return _is_operand(expr, nest)
         case Const():
             return True
         case Var(name):
             return name in around.constants
         case Binary() | Unary() | Cast():
-            return is_total_operation(expr) and all(_is_fixed(child, stored, around) for child in children(expr))
+            return is_total_operation(expr) and all(_is_fixed(child, nest, around) for child in children(expr))
     return False
 
 

@@ -29,7 +29,8 @@ from polysched.ir.nodes import Const, Expr, For, Function, Let, Load, Stmt, Stor
 @dataclass(frozen=True)
 class ThreadNest:
     """The loops of a kernel, outermost first, and the store inside; and what runs at each point before and after the
-    serial loops but for the outer ones, of which there are `shared`."""
+    serial loops but for the outer ones, of which there are `shared`; and what is loaded of the store's array that no
+    point stores, as far as that is known."""
 
     blocks: tuple[For, ...]
     threads: tuple[Side, ...]
@@ -39,13 +40,16 @@ class ThreadNest:
     before: tuple[Store, ...] = ()
     after: tuple[Store, ...] = ()
     shared: int = 0
+    kept: frozenset[Load] = frozenset()
 
     @property
     def has_one_element(self) -> bool:
-        """Does a point use but one element of the array that it adds to? At last it may store to another one."""
+        """Does a point use but one element of the array that it adds to, beside those that are kept? At last it may
+        store to another one."""
         array, own = self.store.array, self.store.index
         every = (*self.before, self.store, *self.after)
         loads = (node for node in walk(every) if isinstance(node, Load) and node.array == array)
+        loads = (load for load in loads if load not in self.kept)
         users = [each for each in every if any(getattr(node, "array", "") == array for node in walk(each))]
         elsewhere = [each for each in users if each.array == array and each.index != own]
         return all(load.index == own for load in loads) and (not elsewhere or elsewhere == users[-1:])

@@ -12,7 +12,7 @@ from typing import Any
 from polysched.config.heuristics.gpu import UNKNOWN_BLOCK, UNKNOWN_GRID
 from polysched.config.target import LIMITS
 from polysched.ir.build import binary
-from polysched.ir.integers.trips import bounded, most_trips, trips
+from polysched.ir.integers.trips import bounded, most_trips, most_trips_inside, trips
 from polysched.ir.node import rewrite, substitute, walk
 from polysched.ir.nodes import Binary, Const, Expr, For, Let, Stmt, Store, Var
 from polysched.ir.simplify import simplify
@@ -89,13 +89,21 @@ class Survey:
                     if any(isinstance(part, Var) and part.name in inside for part in walk(count)):
                         self._varies.add(node.kind)
                 if node.kind.startswith("thread"):
-                    self._threads.setdefault(node.kind, []).append(most_trips(plain.lo, plain.hi, plain.step))
+                    self._threads.setdefault(node.kind, []).append(_most_threads(plain, inside))
                 self._visit(node.body, {**inside, node.var: plain})
             case Store():
                 self._stores.append({loop.kind for loop in inside.values()})
             case Stmt():
                 for name in ("then", "other"):
                     self._visit(getattr(node, name, ()), inside)
+
+
+def _most_threads(loop: For, inside: dict[str, For]) -> int | None:
+    """How many the loop has work for; in whole warps where loops around have to tell."""
+    most = most_trips(loop.lo, loop.hi, loop.step)
+    if most is None and (most := most_trips_inside(loop, inside)) is not None:
+        most = -(-most // LIMITS.warp) * LIMITS.warp
+    return most
 
 
 def _floored(expr: Expr) -> Expr:

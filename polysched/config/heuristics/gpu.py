@@ -14,6 +14,12 @@ LINE_POINTS = 4  # of one dimension that are one thread's, or of each where rows
 DISTANT_CHUNK = 32  # iterations between two copies of rows that whole warps read
 CHUNK, SMALL_CHUNK = 16, 8  # between two copies of what tiles share; the small one where those of 16 exceed
 SHARED_BYTES = 40 << 10  # of copies, whose rows may be padded
+HOST_TILE = 64  # iterations of a host's loop that carries everything at a time: as many terms as an update reads of
+# its panels for each element that it loads and stores, 16 bytes of f64; one block has as many rows
+HOST_TILES_TRIED = range(4, 7)  # up to what one block has threads for
+ONE_BLOCK = 64  # iterations along each loop of a band without parallel ones, up to which one block runs it: barriers
+# between its threads cost a tenth of a launch, and what they share stays in its cache
+ONE_BLOCK_THREADS = 8, 64  # of such a block, along y and x: more wait longer for each other than they have points
 WHOLE_CHUNK = 8  # iterations of a loop that runs as a whole between copies
 
 # Tensor instructions.

@@ -35,22 +35,36 @@ def are_apart(one: tuple[Expr, ...], other: tuple[Expr, ...], loops: dict[str, F
 
 def least_value(form: Linear, loops: dict[str, For], facts: Sequence[Linear]) -> int | None:
     """A constant that the form is never below; None if none is found. Inner loops come last in `loops`."""
+    return _least(form, list(loops), loops, facts, {})
+
+
+_Known = dict[frozenset[tuple[Expr | None, int]], int | None]  # by what is left of the form
+
+
+def _least(form: Linear, names: list[str], loops: dict[str, For], facts: Sequence[Linear], known: _Known) -> int | None:
+    key = frozenset((atom, factor) for atom, factor in form.items() if factor)
+    if key not in known:
+        known[key] = _found(form, names, loops, facts, known)
+    return known[key]
+
+
+def _found(form: Linear, names: list[str], loops: dict[str, For], facts: Sequence[Linear], known: _Known) -> int | None:
     # What an element was where a bound or a condition was evaluated need not be what it is now.
     if may_change(*(atom for atom, factor in form.items() if atom is not None and factor)):
         return None
-    names = list(loops)
-    for name in reversed(names):
+    for k in reversed(range(len(names))):
+        name = names[k]
         var = Var(name)
         factor = form.get(var, 0)
         if factor:
             ends = forms(loops[name].lo, upper=False) if factor > 0 else forms(sub(loops[name].hi, 1), upper=True)
             smaller = [added(added(form, {var: factor}, -1), end, factor) for end in ends]
-            inner = names[names.index(name) + 1 :]  # gone from the form: a fact about them would bring them back
+            inner = names[k + 1 :]  # gone from the form: a fact about them would bring them back
             usable = (fact for fact in facts if fact.get(var, 0) * factor > 0 and factor % fact[var] == 0)
             smaller += [
                 added(form, fact, -(factor // fact[var])) for fact in usable if not any(fact.get(Var(n)) for n in inner)
             ]
-            found = [least_value(rest, loops, facts) for rest in smaller]
+            found = [_least(rest, names, loops, facts, known) for rest in smaller]
             return max((least for least in found if least is not None), default=None)
     return constant_of(form)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from polysched.ir.build import combined
+from polysched.ir.integers.apart import least_value
 from polysched.ir.integers.bounds import range_of
 from polysched.ir.integers.linear import Linear, added, constant_of, forms
 from polysched.ir.node import walk
@@ -30,6 +31,29 @@ def most_trips(lo: Expr, hi: Expr, step: int) -> int | None:
     if not constants:
         return None
     return max(0, -(-min(constants) // abs(step)))
+
+
+def most_trips_inside(loop: For, around: dict[str, For]) -> int | None:
+    """The same, whatever the loops around it do, inner ones last: of i in k + 1..64, where k begins at 0."""
+    most = most_trips(loop.lo, loop.hi, loop.step)
+    if most is not None or loop.step <= 0:
+        return most
+    spans = map(_without_remainders, _spans(loop.lo, loop.hi))
+    leasts = (least_value(added({}, span, -1), around, ()) for span in spans)
+    found = [-least for least in leasts if least is not None]
+    return max(0, -(-min(found) // loop.step)) if found else None
+
+
+def _without_remainders(span: Linear) -> Linear:
+    """What the span does not exceed, with the least or the greatest of each remainder."""
+    found: Linear = {}
+    for atom, factor in span.items():
+        match atom:
+            case Binary("floormod", _, Const(int(divisor))) if divisor > 0:
+                found = added(found, {None: max(0, factor) * (divisor - 1)}, 1)
+            case _:
+                found = added(found, {atom: factor}, 1)
+    return found
 
 
 def is_uneven(loop: For) -> bool:

@@ -19,7 +19,7 @@ from functools import cached_property, reduce
 
 from polysched.deps.coincidence import carried, in_one, left_below
 from polysched.model.scop import Access, Scop, Statement
-from polysched.model.tree.nodes import Band, Member, Tree, children
+from polysched.model.tree.nodes import Band, Filter, Member, Tree, children
 from polysched.support import isl
 
 
@@ -41,15 +41,24 @@ class Roles:
 
 @dataclass(frozen=True)
 class Around:
-    """What is above a band: the members of the bands there, and the dependences that nothing there orders."""
+    """What is above a band: the members of the bands there, the dependences that nothing there orders, and what the
+    filters there let pass, None for all."""
 
     members: tuple[Member, ...]
     reaching: isl.UnionMap
+    passing: isl.UnionSet | None = None
 
     def below(self, tree: Tree) -> Around:
         """The same for the children of `tree`."""
         members = tree.members if isinstance(tree, Band) else ()
-        return Around((*self.members, *members), left_below(tree, self.reaching))
+        passing = self.passing
+        if isinstance(tree, Filter):
+            passing = tree.filter if passing is None else passing.intersect(tree.filter)
+        return Around((*self.members, *members), left_below(tree, self.reaching), passing)
+
+    def instances(self, statements: isl.UnionSet) -> isl.UnionSet:
+        """Those of the instances that get here."""
+        return statements if self.passing is None else statements.intersect(self.passing)
 
     def walk(
         self, tree: Tree, is_left_alone: Callable[[Tree], object] = lambda node: None, *, inner_first: bool = False

@@ -1,0 +1,1 @@
+"""Factorizations and other nests whose outer loop carries everything, in blocks."""
