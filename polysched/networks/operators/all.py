@@ -1,0 +1,17 @@
+"""All operators: the files that enter theirs."""
+
+from polysched.networks.operators import (  # noqa: F401
+    broadcast,
+    convolutions,
+    gathers,
+    movement,
+    normal,
+    pointwise,
+    pools,
+    products,
+    quantized,
+    reductions,
+)
+from polysched.networks.operators.table import OPERATORS, lowered
+
+__all__ = ["OPERATORS", "lowered"]
