@@ -1,8 +1,8 @@
 """What operators take and give: arrays of constant shape, whose elements are values of tensor expressions.
 
-    x[i, j]         an element, a value of `frontend/tensor`
-    x.at(i)         the same with broadcasting: leading indices too many are left out, those of unit axes are 0
-    x.known         the NumPy array, where the graph has it as a constant
+x[i, j]         an element, a value of `frontend/tensor`
+x.at(i)         the same with broadcasting: leading indices too many are left out, those of unit axes are 0
+x.known         the NumPy array, where the graph has it as a constant
 """
 
 from __future__ import annotations

@@ -38,9 +38,7 @@ def without_batch_norms(graph: Graph, constants: dict[str, np.ndarray]) -> Graph
         changed[norm.results[0].name] = _folded(conv, norm, known, constants)  # type: ignore[arg-type]
     if not changed:
         return graph
-    operations = tuple(
-        new for each in graph.body.operations for new in changed.get(each.results[0].name, (each,))
-    )
+    operations = tuple(new for each in graph.body.operations for new in changed.get(each.results[0].name, (each,)))
     return replace(graph, body=replace(graph.body, operations=operations))
 
 

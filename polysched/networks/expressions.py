@@ -1,9 +1,9 @@
 """Makes the tensors of one kernel, with names in order, so that equal kernels are equal texts.
 
-    made = Expressions()
-    x = made.given((4, 8), f32)                         a0: f32[4, 8], a parameter
-    y = made.compute((4, 8), f32, lambda i: x[i] + 1)   t1, an array or a value in place, as `frontend/tensor` decides
-    made.function("kernel", [y])                        the nest, and which of the parameters it reads
+made = Expressions()
+x = made.given((4, 8), f32)                         a0: f32[4, 8], a parameter
+y = made.compute((4, 8), f32, lambda i: x[i] + 1)   t1, an array or a value in place, as `frontend/tensor` decides
+made.function("kernel", [y])                        the nest, and which of the parameters it reads
 """
 
 from __future__ import annotations

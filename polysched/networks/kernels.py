@@ -6,6 +6,7 @@ weights are parameters of it. Single numbers are part of the text.
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -95,7 +96,7 @@ def node_of(operation: Operation, make: Expressions) -> Node:
 def compiled(nests: Mapping[str, Function], options: Options) -> dict[str, Compiled]:
     """All of the nests, compiled and loaded."""
     count = min(len(nests), os.cpu_count() or 1)
-    if count <= 1:
+    if count <= 1 or multiprocessing.current_process().daemon:  # which may start no others
         return {name: _loaded(name, nest, options) for name, nest in nests.items()}
     idle: SimpleQueue[Worker] = SimpleQueue()
     workers = [Worker() for _ in range(count)]

@@ -1,9 +1,9 @@
 """A network, compiled: call it with arrays by name, print what it runs, save it as C.
 
-    net = ps.network("model.onnx", shapes={"x": (1, 3, 224, 224)})
-    scores, = net(x=x)
-    print(net.report())
-    net.save("classifier")
+net = ps.network("model.onnx", shapes={"x": (1, 3, 224, 224)})
+scores, = net(x=x)
+print(net.report())
+net.save("classifier")
 """
 
 from __future__ import annotations
@@ -132,7 +132,9 @@ class _Bound:
         self.steps: list[Callable[[], None]] = []
         for call in net.kernels.calls:
             nest = net.kernels.nests[call.kernel]
-            arrays = {a.name: self._array(call.arguments[a.name], _extents(a.shape), a.dtype.numpy) for a in nest.arrays}
+            arrays = {
+                a.name: self._array(call.arguments[a.name], _extents(a.shape), a.dtype.numpy) for a in nest.arrays
+            }
             self.steps.append(net.compiled[call.kernel].program.bound(arrays))  # type: ignore[attr-defined]
 
     def run(self, given: Mapping[str, Any]) -> None:

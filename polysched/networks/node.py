@@ -64,7 +64,9 @@ class Node:
 
     def normalized(self, axis: int, rank: int) -> int:
         if not -rank <= axis < max(rank, 1):
-            raise self.refusal(f"axis {axis} of an array of {rank} dimensions", f"an axis is from {-rank} to {rank - 1}")
+            raise self.refusal(
+                f"axis {axis} of an array of {rank} dimensions", f"an axis is from {-rank} to {rank - 1}"
+            )
         return axis % rank if rank else 0
 
     def refusal(self, message: str, hint: str = "") -> InputError:

@@ -24,14 +24,25 @@ from polysched.ir.graph.operations import Builder, Graph, TensorType, Value
 from polysched.networks.array import Array, dtype_of
 from polysched.networks.expressions import Expressions
 from polysched.networks.node import Node
-from polysched.networks.operators.all import OPERATORS, lowered
+from polysched.networks.operators.all import lowered
 from polysched.networks.schema import attributes_of, defaults, folded, latest, package, schema, type_name
 
 Entry = Value | np.ndarray  # of a name in the file: computed, or known
 
 ABSENT = Value("", TensorType(boolean))  # an operand that is left out
 VIEWS = ("Reshape", "Flatten", "Squeeze", "Unsqueeze")
-_RANDOM = ("RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Bernoulli", "Multinomial")
+# Random numbers; and what the reference implementation computes as of another version than the file's.
+_NOT_FOLDED = (
+    "RandomNormal",
+    "RandomNormalLike",
+    "RandomUniform",
+    "RandomUniformLike",
+    "Bernoulli",
+    "Multinomial",
+    "Softmax",
+    "LogSoftmax",
+    "Hardmax",
+)
 
 
 @dataclass(frozen=True)
@@ -104,7 +115,9 @@ class _Reader:
         shape = tuple(self._extent(info.name, k, dim) for k, dim in enumerate(dims)) if shape is None else tuple(shape)
         stated = [dim.dim_value for dim in dims]
         if len(shape) != len(stated) or any(n and n != m for n, m in zip(stated, shape, strict=True)):
-            raise InputError(f"input '{info.name}' is given the shape {shape}, and has {tuple(n or '?' for n in stated)}")
+            raise InputError(
+                f"input '{info.name}' is given the shape {shape}, and has {tuple(n or '?' for n in stated)}"
+            )
         if 0 in shape:
             raise InputError(f"input '{info.name}' has no elements: its shape is {shape}")
         value = Value(info.name, TensorType(ALL[kind], shape))
@@ -137,19 +150,18 @@ class _Reader:
         kind = proto.op_type
         if kind == "If" and isinstance(operands[0], np.ndarray):
             self._branch(proto, bool(operands[0].reshape(-1)[0]), scope, opset)
-        elif kind == "Identity" or self._is_dropout(kind, operands, proto):
+        elif operands and operands[0] is not None and (kind == "Identity" or self._is_dropout(kind, operands)):
             scope[proto.output[0]] = operands[0]
             if len(proto.output) > 1 and proto.output[1]:
-                shape = operands[0].shape if isinstance(operands[0], np.ndarray) else operands[0].type.shape
-                scope[proto.output[1]] = np.ones(shape, bool)
+                scope[proto.output[1]] = np.ones(_extents(operands[0]), bool)
         elif kind in ("Shape", "Size") and isinstance(operands[0], Value):
             scope[proto.output[0]] = self._shape(proto, operands[0])
-        elif kind not in _RANDOM and all(each is None or isinstance(each, np.ndarray) for each in operands):
+        elif kind not in _NOT_FOLDED and all(each is None or isinstance(each, np.ndarray) for each in operands):
             self._fold(proto, label, scope, opset)
         else:
             self._lower(proto, label, scope, opset)
 
-    def _is_dropout(self, kind: str, operands: list[Any], proto: Any) -> bool:
+    def _is_dropout(self, kind: str, operands: list[Any]) -> bool:
         if kind != "Dropout":
             return False
         training = operands[2] if len(operands) > 2 else None
@@ -263,12 +275,18 @@ class _Reader:
         for name, each in found.attributes.items():
             if each.default_value.name:
                 usual.setdefault(name, each.default_value)
-        inner: dict[str, Entry] = {formal: scope[name] for formal, name in zip(body.input, proto.input, strict=False) if name}
+        inner: dict[str, Entry] = {
+            formal: scope[name] for formal, name in zip(body.input, proto.input, strict=False) if name
+        }
         nodes = [_bound(node, {**usual, **given}) for node in body.node]
         self._nodes(_without_absent(nodes, inner), inner, opset)
         for formal, name in zip(body.output, proto.output, strict=False):
             if name:
                 scope[name] = inner[formal]
+
+
+def _extents(entry: Entry) -> tuple[int, ...]:
+    return entry.shape if isinstance(entry, np.ndarray) else tuple(int(n) for n in entry.type.shape)  # type: ignore[arg-type]
 
 
 def _type_proto(entry: Entry | None) -> Any:

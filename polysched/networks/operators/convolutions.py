@@ -92,7 +92,10 @@ def transposed_convolution(node: Node, x: Array, w: Array, b: Array | None = Non
     groups, of_group = int(node.get("group", 1)), w.shape[1]
     strides, dilations = node.get("strides") or [1] * rank, node.get("dilations") or [1] * rank
     more = node.get("output_padding") or [0] * rank
-    full = [(n - 1) * s + o + (k - 1) * d + 1 for n, s, o, k, d in zip(extents, strides, more, kernel, dilations, strict=True)]
+    full = [
+        (n - 1) * s + o + (k - 1) * d + 1
+        for n, s, o, k, d in zip(extents, strides, more, kernel, dilations, strict=True)
+    ]
     before, shape = _placed(node, full, extents, strides)
     each, make = w.shape[0] // groups, node.make
     channel, inner = make.axis(each), [make.axis(n) for n in kernel]

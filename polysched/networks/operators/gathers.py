@@ -121,4 +121,3 @@ def reverse_sequence(node: Node, x: Array, lengths: Array) -> Array:
         return x[tuple(index)]
 
     return node.make.compute(x.shape, x.dtype, element)
-

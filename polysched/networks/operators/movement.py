@@ -166,7 +166,9 @@ def slice_of(
         stop = None if by < 0 and end < -extent else end  # before the first element
         found = range(*slice(start, stop, by).indices(extent))
         first[axis], step[axis], shape[axis] = found.start, by, len(found)
-    return node.make.compute(shape, x.dtype, lambda i: x[tuple(j * s + f for j, s, f in zip(i, step, first, strict=True))])
+    return node.make.compute(
+        shape, x.dtype, lambda i: x[tuple(j * s + f for j, s, f in zip(i, step, first, strict=True))]
+    )
 
 
 @operator("Pad")
@@ -175,7 +177,9 @@ def pad(
 ) -> Array:
     mode = node.choice("mode", "constant", "edge", "reflect", "wrap")
     pads = list(node.get("pads", ()) or ()) or node.integers(pads_of, "pads")
-    axes = list(range(x.rank)) if axes_of is None else [node.normalized(a, x.rank) for a in node.integers(axes_of, "axes")]
+    axes = (
+        list(range(x.rank)) if axes_of is None else [node.normalized(a, x.rank) for a in node.integers(axes_of, "axes")]
+    )
     before, after = [0] * x.rank, [0] * x.rank
     for k, axis in enumerate(axes):
         before[axis], after[axis] = pads[k], pads[k + len(axes)]
@@ -183,7 +187,9 @@ def pad(
     if mode == "constant":
         fill = value.one() if value is not None else constant(node.get("value", 0.0), x.dtype)
         return padded(node, x, before, shape, fill)
-    if mode == "reflect" and any(max(b, a) >= n for n, b, a in zip(x.shape, before, after, strict=True) if max(b, a) > 0):
+    if mode == "reflect" and any(
+        max(b, a) >= n for n, b, a in zip(x.shape, before, after, strict=True) if max(b, a) > 0
+    ):
         raise node.refusal("reflects over more than an axis has", "pad by less than the extent")
     source = [_outside(mode, n, b, a) for n, b, a in zip(x.shape, before, after, strict=True)]
     return node.make.compute(shape, x.dtype, lambda i: x[tuple(at(j) for at, j in zip(source, i, strict=True))])

@@ -39,9 +39,7 @@ def centered(node: Node, x: Array, axes: Sequence[int], epsilon: float) -> tuple
     mean = reduced(node, x, axes, te.sum, last=lambda r: r / count)
     rest = node.make.compute(x.shape, x.dtype, lambda i: x[i] - mean[unit(i, axes)])
     one, more = constant(1, x.dtype), constant(epsilon, x.dtype)
-    inverse = reduced(
-        node, rest, axes, te.sum, first=lambda v: v * v, last=lambda r: one / te.sqrt(r / count + more)
-    )
+    inverse = reduced(node, rest, axes, te.sum, first=lambda v: v * v, last=lambda r: one / te.sqrt(r / count + more))
     return mean, rest, inverse
 
 

@@ -22,7 +22,9 @@ def product(node: Node, x: Array, y: Array, dtype: DType | None = None) -> Array
     is_row, is_column = x.rank == 1, y.rank == 1
     inner = y.shape[0] if is_column else y.shape[-2]
     if x.shape[-1] != inner:
-        raise node.refusal(f"rows of {x.shape[-1]} times columns of {inner}", "the extents that are summed over are equal")
+        raise node.refusal(
+            f"rows of {x.shape[-1]} times columns of {inner}", "the extents that are summed over are equal"
+        )
     around = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
     shape = (*around, *(() if is_row else (x.shape[-2],)), *(() if is_column else (y.shape[-1],)))
     k = node.make.axis(inner)
@@ -75,9 +77,14 @@ def einsum(node: Node, *operands: Array) -> Array:
     equation = str(node.get("equation")).replace(" ", "")
     left, arrow, right = equation.partition("->")
     terms = left.split(",")
-    dots = max((x.rank - len(t.replace("...", "")) for x, t in zip(operands, terms, strict=True) if "..." in t), default=0)
+    dots = max(
+        (x.rank - len(t.replace("...", "")) for x, t in zip(operands, terms, strict=True) if "..." in t), default=0
+    )
     extra = "".join(chr(0x3B1 + k) for k in range(dots))  # letters of no equation
-    terms = [t.replace("...", extra[dots - (x.rank - len(t.replace("...", ""))) :]) for x, t in zip(operands, terms, strict=True)]
+    terms = [
+        t.replace("...", extra[dots - (x.rank - len(t.replace("...", ""))) :])
+        for x, t in zip(operands, terms, strict=True)
+    ]
     letters = "".join(terms)
     once = "".join(sorted({z for z in letters if letters.count(z) == 1 and z not in extra}))
     result = right.replace("...", extra) if arrow else extra + once
@@ -118,7 +125,15 @@ def matmul_integer(node: Node, x: Array, y: Array, x_zero: Array | None = None, 
 
 @operator("QLinearMatMul")
 def quantized_matmul(
-    node: Node, x: Array, x_scale: Array, x_zero: Array, y: Array, y_scale: Array, y_zero: Array, scale: Array, zero: Array
+    node: Node,
+    x: Array,
+    x_scale: Array,
+    x_zero: Array,
+    y: Array,
+    y_scale: Array,
+    y_zero: Array,
+    scale: Array,
+    zero: Array,
 ) -> Array:
     scales = (x_scale, y_scale, scale)
     if any(each.size != 1 for each in scales) or any(each.dtype != f32 for each in scales):
@@ -129,7 +144,9 @@ def quantized_matmul(
     return node.make.compute(
         total.shape,
         zero.dtype,
-        lambda i: quantized(total[i].astype(f32) * (x_scale.one() * y_scale.one() / scale.one()), zero.one(), zero.dtype),
+        lambda i: quantized(
+            total[i].astype(f32) * (x_scale.one() * y_scale.one() / scale.one()), zero.one(), zero.dtype
+        ),
     )
 
 

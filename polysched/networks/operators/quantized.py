@@ -19,7 +19,10 @@ Value = Any
 
 def _scaling(node: Node, x: Array, scale: Array) -> Callable[[Index], Index]:
     """The index of the scale of an element: one for all, one for each index of an axis, or for each block of it."""
-    axis, block = node.axis(x.rank, 1) if scale.size > 1 or scale.rank > 1 else node.get("axis") and 0, node.get("block_size", 0)
+    axis, block = (
+        node.axis(x.rank, 1) if scale.size > 1 or scale.rank > 1 else node.get("axis") and 0,
+        node.get("block_size", 0),
+    )
     if block:
         return lambda i: (*i[:axis], i[axis] // block, *i[axis + 1 :])
     if scale.rank > 1:
