@@ -16,6 +16,7 @@ import numpy as np
 from polysched.errors import InputError
 from polysched.frontend import tensor as te
 from polysched.ir.dtypes import ALL, DType
+from polysched.ir.graph.operations import Value
 
 Index = tuple[Any, ...]  # of values and integers
 Element = Callable[[Index], Any]
@@ -29,6 +30,11 @@ def dtype_of(array: np.ndarray | np.dtype[Any]) -> DType:
     if name not in _BY_NUMPY:
         raise InputError(f"elements are {name}", hint=f"kernels have {', '.join(_BY_NUMPY)}")
     return _BY_NUMPY[name]
+
+
+def shape_of(value: Value) -> tuple[int, ...]:
+    """The extents of a value of the graph, which are numbers."""
+    return tuple(int(str(extent)) for extent in value.type.shape)
 
 
 def constant(value: Any, dtype: DType) -> te.Value:

@@ -32,10 +32,11 @@ def without_batch_norms(graph: Graph, constants: dict[str, np.ndarray]) -> Graph
         if conv is None or conv.kind != "Conv" or uses[conv.results[0].name] != 1 or len(norm.results) != 1:
             continue
         known = [_content(maker.get(v.name), constants) for v in (*norm.operands[1:], *conv.operands[1:])]
-        if any(each is None for each in known) or dict(norm.attributes).get("training_mode"):
+        contents = [each for each in known if each is not None]
+        if len(contents) < len(known) or dict(norm.attributes).get("training_mode"):
             continue
         changed[conv.results[0].name] = ()
-        changed[norm.results[0].name] = _folded(conv, norm, known, constants)  # type: ignore[arg-type]
+        changed[norm.results[0].name] = _folded(conv, norm, contents, constants)
     if not changed:
         return graph
     operations = tuple(new for each in graph.body.operations for new in changed.get(each.results[0].name, (each,)))
@@ -54,7 +55,7 @@ def _folded(
     scale, shift, mean, variance, weights, *bias = (each.astype(np.float64) for each in known)
     given = dict(norm.attributes)
     epsilon = given.get(_EPSILON, defaults(norm.kind, latest(norm.kind))[_EPSILON])
-    factor = scale / np.sqrt(variance + float(epsilon))  # type: ignore[arg-type]
+    factor = scale / np.sqrt(variance + float(epsilon))
     first = bias[0] if bias else np.zeros(len(mean))
     dtype = known[4].dtype
     new_weights = (weights * factor.reshape(-1, *[1] * (weights.ndim - 1))).astype(dtype)

@@ -20,7 +20,7 @@ from polysched.config.options import Options
 from polysched.errors import BudgetExceeded, InputError
 from polysched.ir.graph.operations import Operation
 from polysched.ir.nodes import Function
-from polysched.networks.array import Array
+from polysched.networks.array import Array, shape_of
 from polysched.networks.expressions import Expressions
 from polysched.networks.groups import Group
 from polysched.networks.node import Node
@@ -75,7 +75,7 @@ def nest_of(
         if value.name in contents:
             arrays[value.name] = make.constant(constants[contents[value.name]])
             continue
-        arrays[value.name] = make.given([int(n) for n in value.type.shape], value.type.dtype)  # type: ignore[arg-type]
+        arrays[value.name] = make.given(shape_of(value), value.type.dtype)
         arguments[make.parameters[-1].name] = value.name
     for operation in group.operations:
         results = lowered(node_of(operation, make), [arrays[v.name] if v.name else None for v in operation.operands])

@@ -21,6 +21,7 @@ from polysched.errors import InputError, LaunchError
 from polysched.ir.graph.cse import eliminate
 from polysched.ir.graph.operations import Graph, Value
 from polysched.networks.arena import LINE
+from polysched.networks.array import shape_of
 from polysched.networks.batch_norm import without_batch_norms
 from polysched.networks.groups import Group, grouped
 from polysched.networks.kernels import Kernels, compiled, kernels
@@ -167,7 +168,7 @@ def _extents(extents: Sequence[Any]) -> tuple[int, ...]:
 
 
 def _zeros(value: Value) -> np.ndarray:
-    return np.zeros([int(n) for n in value.type.shape], value.type.dtype.numpy)  # type: ignore[arg-type]
+    return np.zeros(shape_of(value), value.type.dtype.numpy)
 
 
 def _require(given: Mapping[str, Any], inputs: Mapping[str, np.ndarray]) -> None:

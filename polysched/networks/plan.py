@@ -15,6 +15,7 @@ import numpy as np
 from polysched.ir.dtypes import DType
 from polysched.ir.graph.operations import Graph, Value
 from polysched.networks.arena import Arena, Life, placed
+from polysched.networks.array import shape_of
 from polysched.networks.kernels import Call
 
 
@@ -72,7 +73,7 @@ def bytes_of(value: Value) -> int:
 
 
 def elements(value: Value) -> int:
-    return prod(int(n) for n in value.type.shape)  # type: ignore[arg-type]
+    return prod(shape_of(value))
 
 
 def width(dtype: DType) -> int:

@@ -21,7 +21,7 @@ import numpy as np
 from polysched.errors import InputError
 from polysched.ir.dtypes import ALL, boolean
 from polysched.ir.graph.operations import Builder, Graph, TensorType, Value
-from polysched.networks.array import Array, dtype_of
+from polysched.networks.array import Array, dtype_of, shape_of
 from polysched.networks.expressions import Expressions
 from polysched.networks.node import Node
 from polysched.networks.operators.all import lowered
@@ -168,7 +168,7 @@ class _Reader:
         return training is None or (isinstance(training, np.ndarray) and not training.any())
 
     def _shape(self, proto: Any, operand: Value) -> np.ndarray:
-        shape = [int(n) for n in operand.type.shape]  # type: ignore[arg-type]
+        shape = shape_of(operand)
         if proto.op_type == "Size":
             return np.array(int(np.prod(shape)), np.int64)
         given = attributes_of(proto)
@@ -227,7 +227,7 @@ class _Reader:
 
     def _array(self, make: Expressions, entry: Entry, label: str) -> Array:
         if isinstance(entry, Value):
-            return make.given([int(n) for n in entry.type.shape], entry.type.dtype)  # type: ignore[arg-type]
+            return make.given(shape_of(entry), entry.type.dtype)
         try:
             return make.constant(entry)
         except InputError as error:
@@ -286,7 +286,7 @@ class _Reader:
 
 
 def _extents(entry: Entry) -> tuple[int, ...]:
-    return entry.shape if isinstance(entry, np.ndarray) else tuple(int(n) for n in entry.type.shape)  # type: ignore[arg-type]
+    return entry.shape if isinstance(entry, np.ndarray) else shape_of(entry)
 
 
 def _type_proto(entry: Entry | None) -> Any:
@@ -296,7 +296,7 @@ def _type_proto(entry: Entry | None) -> Any:
     if isinstance(entry, np.ndarray):
         return onnx.helper.make_tensor_type_proto(onnx.helper.np_dtype_to_tensor_dtype(entry.dtype), entry.shape)
     number = onnx.helper.np_dtype_to_tensor_dtype(np.dtype(entry.type.dtype.numpy))
-    return onnx.helper.make_tensor_type_proto(number, [int(n) for n in entry.type.shape])  # type: ignore[arg-type]
+    return onnx.helper.make_tensor_type_proto(number, shape_of(entry))
 
 
 def _bound(node: Any, attributes: Mapping[str, Any]) -> Any:

@@ -1,0 +1,41 @@
+"""The light models of the `onnx` package, with random weights in place of their equal ones, so that a wrong element of
+any of them shows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import numpy_helper
+
+LIGHT = ("squeezenet", "resnet50", "inception_v1", "densenet121", "shufflenet", "vgg19")
+
+
+def light(name: str) -> Any:
+    """The model, an `onnx.ModelProto`."""
+    model = onnx.load(Path(onnx.__file__).parent / f"backend/test/data/light/light_{name}.onnx")
+    random = np.random.default_rng(1)
+    shapes = {each.name: numpy_helper.to_array(each) for each in model.graph.initializer}
+    of_norms = {name for node in model.graph.node if node.op_type == "BatchNormalization" for name in node.input[1:]}
+    kept = []
+    for node in model.graph.node:
+        if node.op_type != "ConstantOfShape" or node.input[0] not in shapes:
+            kept.append(node)
+            continue
+        content = _weights(tuple(shapes[node.input[0]]), node.output[0] in of_norms, random)
+        model.graph.initializer.append(numpy_helper.from_array(content, node.output[0]))
+    del model.graph.node[:]
+    model.graph.node.extend(kept)
+    read = {name for node in kept for name in node.input}
+    for each in [each for each in model.graph.initializer if each.name not in read]:
+        model.graph.initializer.remove(each)
+    return model
+
+
+def _weights(shape: tuple[int, ...], is_of_norm: bool, random: np.random.Generator) -> np.ndarray:
+    if is_of_norm:
+        return random.uniform(0.5, 1.5, shape).astype(np.float32)
+    scale = 0.1 if len(shape) < 2 else np.sqrt(2 / np.prod(shape[1:]))
+    return (scale * random.standard_normal(shape)).astype(np.float32)
