@@ -252,9 +252,15 @@ class _Reader:
     # --- definitions by other operators
 
     def _definition(self, proto: Any, scope: dict[str, Entry], opset: int) -> Any:
-        """The function that the standard has for the node; None if there is none."""
+        """The function that the standard has for the node; None if there is none, or it leaves attributes out."""
         onnx, found = package(), schema(proto.op_type, opset)
         if found is None or not (found.has_function or found.has_context_dependent_function):
+            return None
+        given = {each.name for each in proto.attribute}
+        read = set(found.attributes)
+        if found.has_function:
+            read &= {each.ref_attr_name for node in found.function_body.node for each in node.attribute}
+        if not given <= read:
             return None
         if found.has_function:
             return found.function_body

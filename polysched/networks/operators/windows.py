@@ -24,9 +24,8 @@ class Windows:
 
     def at(self, i: Sequence[Any], r: Sequence[Any]) -> Index:
         """The element that window i has at r; it may lie outside of the data."""
-        return tuple(
-            j * s + k * d - b for j, s, k, d, b in zip(i, self.strides, r, self.dilations, self.before, strict=True)
-        )
+        steps = zip(i, self.strides, r, self.dilations, self.before, strict=True)
+        return tuple(_times(j, s) + _times(k, d) - b for j, s, k, d, b in steps)
 
     def inside(self, place: Sequence[Any]) -> list[Any]:
         """The conditions for an element to be in the data, without those that always hold."""
@@ -38,6 +37,10 @@ class Windows:
             if last - self.before[axis] >= self.extents[axis]:
                 tests.append(j < self.extents[axis])
         return tests
+
+
+def _times(value: Any, factor: int) -> Any:
+    return value if factor == 1 else value * factor
 
 
 def windows(node: Node, extents: Sequence[int], kernel: Sequence[int], *, rounded_up: bool = False) -> Windows:
