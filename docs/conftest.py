@@ -11,7 +11,7 @@ import pytest
 
 from polysched.instructions import own
 
-collect_ignore = [] if find_spec("onnx") else ["graph.md"]
+collect_ignore = [] if find_spec("onnx") else ["graph.md", "reference/networks.md"]
 
 
 @pytest.fixture(autouse=True)

@@ -1,5 +1,5 @@
-"""The light models of the `onnx` package, with random weights in place of their equal ones, and without a softmax at the
-end, so that a wrong element of any of them shows."""
+"""The light models of the `onnx` package, with random weights in place of their equal ones, and without the softmax at
+the end, so that a wrong element of any of them shows."""
 
 from __future__ import annotations
 

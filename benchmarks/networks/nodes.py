@@ -1,8 +1,9 @@
-"""The node tests of ONNX: `python -m benchmarks.networks.nodes [WORDS ...] [--wrong]`.
+"""The node tests of ONNX: `python -m benchmarks.networks.nodes [WORDS ...] [--list]`.
 
 Each case is read, compiled and run as a user's network is, in a process that is given 60 s, and held against its data:
-floats within 1e-3 and the case's own tolerance. An input that decides a shape is given as a constant, which is counted
-apart, as are cases that consist of constants alone. What is refused is counted by the reason. WORDS choose cases.
+floats within 1e-3, halves within 4e-3, or the case's own tolerance. An input that decides a shape is given as a
+constant, which is counted apart, as are cases that consist of constants alone. What is refused is counted by the
+reason. WORDS choose cases.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from polysched.support.worker import Worker
 
 _SECONDS = 60.0
 _RELATIVE, _ABSOLUTE = 1e-3, 1e-6
+_OF_HALVES = 4e-3  # four units in the last place: the reference rounds after each node
 _FEW = 64  # elements of an input that may decide a shape
 OPTIONS = ps.Options(reorder_reductions=True, fast_math=True, parallel=False)
 
@@ -65,11 +67,7 @@ def _run(case: Any) -> tuple[str, str]:
     names = [each.name for each in case.model.graph.input]
     given, wanted = case.data_sets[0]
     inputs = dict(zip(names, given, strict=False))
-    for each, value in inputs.items():
-        if not isinstance(value, np.ndarray | np.generic):
-            kind = "of a type that NumPy has not" if hasattr(value, "data_type") else type(value).__name__
-            raise ps.InputError(f"an input is {kind}")
-        inputs[each] = np.asarray(value)
+    inputs = {each: _array(value) for each, value in inputs.items()}
     try:
         net, status = _network(case, inputs, {}), "passed"
     except ps.InputError as error:
@@ -83,6 +81,16 @@ def _run(case: Any) -> tuple[str, str]:
     return _compared(case, results, wanted) or (status, "")
 
 
+def _array(value: Any) -> np.ndarray:
+    from onnx import TensorProto, numpy_helper
+
+    if isinstance(value, TensorProto):
+        return numpy_helper.to_array(value)
+    if not isinstance(value, np.ndarray | np.generic):
+        raise ps.InputError(f"an input is {type(value).__name__}")
+    return np.asarray(value)
+
+
 def _decides(value: np.ndarray) -> bool:
     return value.dtype.kind in "iub" or value.ndim <= 1
 
@@ -94,10 +102,11 @@ def _network(case: Any, inputs: dict[str, np.ndarray], constants: dict[str, np.n
 
 def _compared(case: Any, results: tuple[np.ndarray, ...], wanted: Any) -> tuple[str, str] | None:
     """What is wrong; None if nothing is."""
-    for result, right in zip(results, map(np.asarray, wanted), strict=True):
+    for result, right in zip(results, map(_array, wanted), strict=True):
         if result.shape != right.shape or result.dtype != right.dtype:
             return "wrong", f"{result.dtype}{result.shape} for {right.dtype}{right.shape}"
-        within = {"rtol": max(case.rtol, _RELATIVE), "atol": max(case.atol or 0, _ABSOLUTE)}
+        relative = _OF_HALVES if right.dtype == np.float16 else _RELATIVE
+        within = {"rtol": max(case.rtol, relative), "atol": max(case.atol or 0, _ABSOLUTE)}
         if not np.allclose(result, right, equal_nan=True, **within):
             return "wrong", "values"
     return None

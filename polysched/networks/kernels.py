@@ -19,7 +19,8 @@ import numpy as np
 from polysched.config.options import Options
 from polysched.errors import BudgetExceeded, InputError
 from polysched.ir.graph.operations import Operation
-from polysched.ir.nodes import Function
+from polysched.ir.node import walk
+from polysched.ir.nodes import Call, Function
 from polysched.networks.array import Array, shape_of
 from polysched.networks.expressions import Expressions
 from polysched.networks.groups import Group
@@ -33,7 +34,7 @@ _SECONDS = 600.0  # for one kernel, generated and compiled; then the network is 
 
 
 @dataclass(frozen=True)
-class Call:
+class Run:
     """One run of a kernel: what its parameters are."""
 
     kernel: str  # its name
@@ -45,13 +46,13 @@ class Call:
 class Kernels:
     """The calls in order, and the nests that they run."""
 
-    calls: tuple[Call, ...]
+    calls: tuple[Run, ...]
     nests: Mapping[str, Function]  # by name
 
 
 def kernels(groups: Sequence[Group], constants: Mapping[str, np.ndarray], contents: Mapping[str, str]) -> Kernels:
     """The nests of the groups; `contents` has the hash of a constant by the name of its value."""
-    calls: list[Call] = []
+    calls: list[Run] = []
     nests: dict[str, Function] = {}
     names: dict[str, str] = {}  # by text
     for group in groups:
@@ -60,7 +61,7 @@ def kernels(groups: Sequence[Group], constants: Mapping[str, np.ndarray], conten
         if text not in names:
             names[text] = f"k{len(names)}_{re.sub(r'[^a-z0-9]+', '_', group.title.lower())[:40]}"
             nests[names[text]] = replace(nest, name=names[text])
-        calls.append(Call(names[text], group, arguments))
+        calls.append(Run(names[text], group, arguments))
     return Kernels(tuple(calls), nests)
 
 
@@ -133,6 +134,15 @@ def _loaded(name: str, nest: Function, options: Options) -> Compiled:
 
 def _compile(nest: Function, options: Options) -> Compiled:
     """The kernel, whose library is in the cache then."""
-    done = optimize(nest, options=options)
+    done = optimize(nest, options=_exact_where_it_jumps(nest, options))
     _ = done.program
     return done
+
+
+def _exact_where_it_jumps(nest: Function, options: Options) -> Options:
+    """A quotient that is rounded to an integer may be another integer if it is a product with the inverse."""
+    jumps = any(isinstance(node, Call) and node.fn in _JUMPS for node in walk(nest.body))
+    return replace(options, fast_math=False) if jumps else options
+
+
+_JUMPS = ("rint", "floor", "ceil", "trunc")

@@ -16,7 +16,7 @@ from polysched.ir.dtypes import DType
 from polysched.ir.graph.operations import Graph, Value
 from polysched.networks.arena import Arena, Life, placed
 from polysched.networks.array import shape_of
-from polysched.networks.kernels import Call
+from polysched.networks.kernels import Run
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Plan:
         return self.roots.get(name, name)
 
 
-def planned(graph: Graph, calls: Sequence[Call], names: Sequence[str]) -> Plan:
+def planned(graph: Graph, calls: Sequence[Run], names: Sequence[str]) -> Plan:
     roots = _roots(graph)
     values = {value.name: value for call in calls for value in call.group.outputs}
     results = tuple(zip(names, graph.body.results, strict=True))
@@ -57,7 +57,7 @@ def _roots(graph: Graph) -> dict[str, str]:
     return roots
 
 
-def _lives(calls: Sequence[Call], roots: Mapping[str, str], values: Mapping[str, Value]) -> dict[str, Life]:
+def _lives(calls: Sequence[Run], roots: Mapping[str, str], values: Mapping[str, Value]) -> dict[str, Life]:
     first: dict[str, int] = {}
     last: dict[str, int] = {}
     for number, call in enumerate(calls):

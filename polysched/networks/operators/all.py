@@ -11,6 +11,7 @@ from polysched.networks.operators import (  # noqa: F401
     products,
     quantized,
     reductions,
+    resize,
 )
 from polysched.networks.operators.table import OPERATORS, lowered
 

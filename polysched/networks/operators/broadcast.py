@@ -109,7 +109,7 @@ def modulo(node: Node, x: Array, y: Array) -> Array:
 
 @operator("BitShift", pointwise=True)
 def bit_shift(node: Node, x: Array, y: Array) -> Array:
-    """By as many bits as there are or more, all are shifted out."""
+    """By as many bits as there are or more, or by a negative count, all are shifted out."""
     is_left = node.choice("direction", "LEFT", "RIGHT") == "LEFT"
 
     def shifted(p: Value, q: Value) -> Value:
@@ -117,8 +117,6 @@ def bit_shift(node: Node, x: Array, y: Array) -> Array:
         count = te.maximum(constant(0, q.dtype), te.minimum(q, last))
         inside = p << count if is_left else p >> count
         outside = constant(0, p.dtype) if is_left or p.dtype.kind == "u" else inside
-        return te.select(q > last, outside, inside)
+        return te.select(te.any_of(q > last, q < constant(0, q.dtype)), outside, inside)
 
-    if y.dtype.kind == "i" and (y.known is None or bool((y.known < 0).any())):
-        raise node.refusal("counts are signed, and may be negative", "make them unsigned, or constants from 0 on")
     return together(node, (x, y), shifted)
