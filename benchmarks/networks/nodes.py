@@ -68,13 +68,8 @@ def _run(case: Any) -> tuple[str, str]:
     given, wanted = case.data_sets[0]
     inputs = dict(zip(names, given, strict=False))
     inputs = {each: _array(value) for each, value in inputs.items()}
-    try:
-        net, status = _network(case, inputs, {}), "passed"
-    except ps.InputError as error:
-        if "decides the shape" not in str(error):
-            raise
-        small = {name: value for name, value in inputs.items() if value.size <= _FEW and _decides(value)}
-        net, status = _network(case, inputs, small), "specialized"
+    net, constants = _specialized(case, inputs)
+    status = "specialized" if constants else "passed"
     if not net.kernels.calls:
         status = "folded"
     results = net(**{value.name: inputs[value.name] for value in net.plan.inputs})
@@ -89,6 +84,20 @@ def _array(value: Any) -> np.ndarray:
     if not isinstance(value, np.ndarray | np.generic):
         raise ps.InputError(f"an input is {type(value).__name__}")
     return np.asarray(value)
+
+
+def _specialized(case: Any, inputs: dict[str, np.ndarray]) -> tuple[ps.Network, dict[str, np.ndarray]]:
+    """The network, and which inputs it takes as constants: none, small ones but the first, or all small ones."""
+    small = {name: value for name, value in inputs.items() if value.size <= _FEW and _decides(value)}
+    first = next(iter(inputs), "")
+    tried = [{}, {name: value for name, value in small.items() if name != first}, small]
+    for constants in tried[:-1]:
+        try:
+            return _network(case, inputs, constants), constants
+        except ps.InputError as error:
+            if "decides the shape" not in str(error):
+                raise
+    return _network(case, inputs, tried[-1]), tried[-1]
 
 
 def _decides(value: np.ndarray) -> bool:

@@ -59,8 +59,9 @@ class Expressions:
         return te.reduce_axis(int(extent), self.fresh("k"))
 
     def compute(self, shape: Sequence[int], dtype: DType, element: Element, *, inline: bool | None = None) -> Array:
-        """The array whose elements are given by a function of the index."""
-        require_elements(shape)
+        """The array whose elements are given by a function of the index; what has none is known."""
+        if 0 in tuple(shape):
+            return Array(shape, dtype, None, np.zeros(tuple(shape), dtype.numpy))
         name = self.fresh("t")
         names = [f"{name}_{k}" for k in range(len(shape))]
         tensor = te.compute(

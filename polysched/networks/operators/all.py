@@ -10,6 +10,7 @@ from polysched.networks.operators import (  # noqa: F401
     pools,
     products,
     quantized,
+    recurrent,
     reductions,
     resize,
 )

@@ -261,3 +261,15 @@ def space_to_depth(node: Node, x: Array) -> Array:
         return x[i[0], channel, i[2] * block + inside // block, i[3] * block + inside % block]
 
     return node.make.compute((n, c * block * block, h // block, w // block), x.dtype, element)
+
+
+@operator("ConstantOfShape")
+def constant_of_shape(node: Node, shape_of: Array) -> Array:
+    """Folded, where its shape is known."""
+    raise node.refusal(f"{node.constant(shape_of, 'shape')} was not folded")
+
+
+@operator("Range")
+def numbers(node: Node, start: Array, limit: Array, step: Array) -> Array:
+    """Folded, where its bounds are known."""
+    raise node.refusal(f"{[node.constant(each, 'bounds') for each in (start, limit, step)]} were not folded")
