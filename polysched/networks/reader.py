@@ -22,7 +22,7 @@ from polysched.errors import InputError
 from polysched.ir.dtypes import ALL, boolean
 from polysched.ir.graph.operations import Builder, Graph, TensorType, Value
 from polysched.networks.array import Array, dtype_of, shape_of
-from polysched.networks.expressions import Expressions, require_elements
+from polysched.networks.expressions import Expressions
 from polysched.networks.node import Node
 from polysched.networks.operators.all import lowered
 from polysched.networks.schema import attributes_of, defaults, folded, latest, package, schema, type_name
@@ -214,13 +214,10 @@ class _Reader:
         make = Expressions()
         arrays = [self._array(make, scope[name], label) if name else None for name in proto.input]
         results = lowered(Node(kind, label, since, given, usual, len(outputs), make), arrays)
-        if all(each.size == 0 and each.known is not None for each in results):
-            scope.update(
-                {name: each.known for name, each in zip(outputs, results, strict=True) if each.known is not None}
-            )
+        empty = {k: np.zeros(each.shape, each.dtype.numpy) for k, each in enumerate(results) if each.size == 0}
+        if len(empty) == len(results):
+            scope.update({outputs[k]: array for k, array in empty.items()})
             return
-        for each in results:
-            require_elements(each.shape)
         operands = [self._value(scope[name], name) if name else ABSENT for name in proto.input]
         if since != latest(kind):
             given["version"] = since
@@ -230,7 +227,7 @@ class _Reader:
         types = [TensorType(each.dtype, each.shape) for each in results]
         made = self.builder.add(kind, *operands, types=types, names=names, **given)
         self.labels[made[0].name] = label
-        scope.update({name: value for name, value in zip(outputs, made, strict=True) if name})
+        scope.update({name: empty.get(k, made[k]) for k, name in enumerate(outputs) if name})
 
     def _array(self, make: Expressions, entry: Entry, label: str) -> Array:
         if isinstance(entry, Value):
