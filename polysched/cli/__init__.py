@@ -51,7 +51,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True)
     walk = commands.add_parser("demo", help="the two-loop stencil step by step, then gemm, Jacobi and Seidel timed")
     walk.set_defaults(run=_demo)
-    for command in (opt, build, show, explain, report, inspect, verify, tune, db, calibrate, doctor):
+    for command in (opt, show, explain, report, inspect, verify, tune, db, calibrate, doctor, build):
         command.add(commands)
     return parser
 
