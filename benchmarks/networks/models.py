@@ -32,8 +32,9 @@ def light(name: str) -> Any:
     del model.graph.node[:]
     model.graph.node.extend(kept)
     read = {name for node in kept for name in node.input}
-    for each in [each for each in model.graph.initializer if each.name not in read]:
-        model.graph.initializer.remove(each)
+    for listed in (model.graph.initializer, model.graph.input):  # old files list what is given among the inputs
+        for each in [each for each in listed if each.name not in read]:
+            listed.remove(each)
     return model
 
 
