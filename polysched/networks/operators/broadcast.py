@@ -116,7 +116,7 @@ def bit_shift(node: Node, x: Array, y: Array) -> Array:
         last = constant(p.dtype.bits - 1, q.dtype)
         count = te.maximum(constant(0, q.dtype), te.minimum(q, last))
         inside = p << count if is_left else p >> count
-        outside = constant(0, p.dtype) if is_left or p.dtype.kind == "u" else inside
+        outside = constant(0, p.dtype) if is_left or p.dtype.kind == "u" else p >> last
         return te.select(te.any_of(q > last, q < constant(0, q.dtype)), outside, inside)
 
     return together(node, (x, y), shifted)
