@@ -27,6 +27,7 @@ from polysched.ir.dtypes import boolean, f16, f32, f64, i8, i16, i32, i64, size,
 from polysched.ir.interp import interpret
 from polysched.model.tree.text import show_tree
 from polysched.model.tree_yaml import from_yaml, to_yaml
+from polysched.networks.network import Network, network
 from polysched.opt.tuning.report import Tuning
 from polysched.opt.tuning.tune import tune
 from polysched.pipeline import Compiled, optimize
@@ -57,6 +58,7 @@ __all__ = [
     "Machine",
     "Nest",
     "NestEdit",
+    "Network",
     "Op",
     "Options",
     "OwnInstruction",
@@ -88,6 +90,7 @@ __all__ = [
     "interpret",
     "max_skew",
     "nest",
+    "network",
     "op",
     "optimize",
     "order",

@@ -16,6 +16,7 @@ PACKAGE = Path(__file__).parent.parent / "polysched"
 LAYERS = [
     ["__main__"],
     ["cli"],
+    ["networks"],
     ["opt"],
     ["pipeline"],
     ["results"],

@@ -3,6 +3,7 @@
 polysched demo                                     the walk-through, then real nests, checked and timed
 polysched opt FILE.c -o OUT.c                      the file with kernels in place of its #pragma scop regions
 polysched opt FILE.c --target cuda -o OUT.cu       the same as one file for nvcc
+polysched build MODEL.onnx -o DIR                  a network as one C file with its weights and an example
 polysched show tree|script|decisions|deps|... PLACE one stage of each nest at a place: FILE.c[:FUNCTION], FILE.py:NEST
 polysched show ssa|tensor|nest|source FILE.py:OP   an operator, @polysched.op, stage by stage
 polysched explain PLACE|FILE|FILE:LINE             why loops are parallel, tiled, SIMD, fused or not; operations, bytes
@@ -22,7 +23,8 @@ import argparse
 import sys
 from typing import Any
 
-from polysched.cli import calibrate, db, demo, doctor, explain, inspect, opt, report, show, tune, verify
+from polysched.cli import build, demo, doctor, explain, inspect, opt, report, show, verify
+from polysched.cli.measuring import calibrate, db, tune
 from polysched.cli.streams import run_in_streams
 from polysched.support.version import __version__
 
@@ -49,7 +51,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True)
     walk = commands.add_parser("demo", help="the two-loop stencil step by step, then gemm, Jacobi and Seidel timed")
     walk.set_defaults(run=_demo)
-    for command in (opt, show, explain, report, inspect, verify, tune, db, calibrate, doctor):
+    for command in (opt, show, explain, report, inspect, verify, tune, db, calibrate, doctor, build):
         command.add(commands)
     return parser
 

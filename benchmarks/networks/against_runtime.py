@@ -1,0 +1,118 @@
+"""Whole networks against ONNX Runtime: `python -m benchmarks.networks [MODEL ...] [--threads N]`; needs onnxruntime.
+
+MODEL is a light model of the `onnx` package by its name, or a file. Each side has a process of its own, and they run in
+turns, so that neither's idle threads stand in the other's way. Outputs are compared first: the greatest difference by
+the greatest output. The ratio is ONNX Runtime's time by ours: above one, ours is faster.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+
+import polysched as ps
+from benchmarks.networks.models import LIGHT, light
+
+_ROUNDS, _CALLS = 15, 3
+_WITHIN = 1e-4
+
+
+def ours(path: str, threads: int) -> tuple[Callable[[dict[str, np.ndarray]], Any], str]:
+    start = time.perf_counter()
+    options = ps.Options(reorder_reductions=True, fast_math=True, parallel=threads > 1)
+    net = ps.network(path, options=options)
+    said = net.report().splitlines()[:2]
+    return lambda x: net(**x), f"built in {time.perf_counter() - start:.1f} s; " + "; ".join(said)
+
+
+def theirs(path: str, threads: int) -> tuple[Callable[[dict[str, np.ndarray]], Any], str]:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads, options.log_severity_level = threads, 3
+    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    return lambda x: session.run(None, x), f"ONNX Runtime {onnxruntime.__version__}"
+
+
+def _serve(side: str, path: str, threads: int, connection: Connection) -> None:
+    run, said = (ours if side == "ours" else theirs)(path, threads)
+    inputs = connection.recv()
+    connection.send((said, [np.asarray(each) for each in run(inputs)]))
+    while connection.recv():
+        run(inputs)
+        samples = []
+        for _ in range(_CALLS):
+            start = time.perf_counter()
+            run(inputs)
+            samples.append(1e3 * (time.perf_counter() - start))
+        connection.send(min(samples))
+
+
+def compared(name: str, path: str, threads: int) -> float:
+    """Prints a line of the table, and gives the ratio."""
+    os.environ["OMP_NUM_THREADS"] = str(threads)
+    spawn, ends = multiprocessing.get_context("spawn"), {}
+    for side in ("ours", "theirs"):
+        ends[side], other = spawn.Pipe()
+        spawn.Process(target=_serve, args=(side, path, threads, other), daemon=False).start()
+    inputs = _inputs(path)
+    for end in ends.values():
+        end.send(inputs)
+    (said, results), (_, right) = (end.recv() for end in ends.values())
+    error = max(float(np.abs(a - b).max() / np.abs(b).max()) for a, b in zip(results, right, strict=True))
+    times: dict[str, list[float]] = {"ours": [], "theirs": []}
+    for _ in range(_ROUNDS):
+        for side, end in ends.items():
+            end.send(True)
+            times[side].append(end.recv())
+    for end in ends.values():
+        end.send(False)
+    mine, other_time = (statistics.median(times[side]) for side in ("ours", "theirs"))
+    wrong = "" if error <= _WITHIN else "  WRONG"
+    ratio = other_time / mine
+    print(
+        f"{name:14} {threads} threads: {mine:8.2f} ms, ONNX Runtime {other_time:8.2f} ms, ratio {ratio:.2f}, ", end=""
+    )
+    print(f"error {error:.1e}{wrong}")
+    print(f"{'':14} {said}", flush=True)
+    return ratio
+
+
+def _inputs(path: str) -> dict[str, np.ndarray]:
+    model, random = onnx.load(path), np.random.default_rng(2)
+    given = {each.name for each in model.graph.initializer}
+    found = {}
+    for each in model.graph.input:
+        if each.name not in given:
+            shape = [dim.dim_value or 1 for dim in each.type.tensor_type.shape.dim]
+            dtype = onnx.helper.tensor_dtype_to_np_dtype(each.type.tensor_type.elem_type)
+            found[each.name] = random.standard_normal(shape).astype(dtype)
+    return found
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.networks", description=__doc__)
+    parser.add_argument("models", nargs="*", metavar="MODEL")
+    parser.add_argument("--threads", type=int, default=1)
+    given = parser.parse_args()
+    ratios = []
+    with tempfile.TemporaryDirectory() as folder:
+        for name in given.models or LIGHT[:4]:
+            path = name
+            if name in LIGHT:
+                path = str(Path(folder) / f"{name}.onnx")
+                onnx.save(light(name), path)
+            ratios.append(compared(Path(name).stem, path, given.threads))
+    print(f"geometric mean of the ratios: {statistics.geometric_mean(ratios):.2f}")
+    return 0

@@ -1,0 +1,1 @@
+"""Commands that measure this machine, and what they have found."""

@@ -1,0 +1,148 @@
+"""A group of nodes as one nest, and all nests of a network compiled: each distinct one once, on all cores.
+
+Names in a nest count from one, so two groups that compute the same of other arrays are one text, which is the key; the
+weights are parameters of it. Single numbers are part of the text.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import re
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from queue import SimpleQueue
+
+import numpy as np
+
+from polysched.config.options import Options
+from polysched.errors import BudgetExceeded, InputError
+from polysched.ir.graph.operations import Operation
+from polysched.ir.node import walk
+from polysched.ir.nodes import Call, Function
+from polysched.networks.array import Array, shape_of
+from polysched.networks.expressions import Expressions
+from polysched.networks.groups import Group
+from polysched.networks.node import Node
+from polysched.networks.operators.all import lowered
+from polysched.networks.schema import defaults, latest
+from polysched.pipeline import Compiled, optimize
+from polysched.support.worker import Worker
+
+_SECONDS = 600.0  # for one kernel, generated and compiled; then the network is refused
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of a kernel: what its parameters are."""
+
+    kernel: str  # its name
+    group: Group
+    arguments: Mapping[str, str | np.ndarray]  # of each parameter a value of the graph, or a constant
+
+
+@dataclass(frozen=True)
+class Kernels:
+    """The calls in order, and the nests that they run."""
+
+    calls: tuple[Run, ...]
+    nests: Mapping[str, Function]  # by name
+
+
+def kernels(groups: Sequence[Group], constants: Mapping[str, np.ndarray], contents: Mapping[str, str]) -> Kernels:
+    """The nests of the groups; `contents` has the hash of a constant by the name of its value."""
+    calls: list[Run] = []
+    nests: dict[str, Function] = {}
+    names: dict[str, str] = {}  # by text
+    for group in groups:
+        nest, arguments = nest_of(group, constants, contents)
+        text = str(nest)
+        if text not in names:
+            names[text] = f"k{len(names)}_{re.sub(r'[^a-z0-9]+', '_', group.title.lower())[:40]}"
+            nests[names[text]] = replace(nest, name=names[text])
+        calls.append(Run(names[text], group, arguments))
+    return Kernels(tuple(calls), nests)
+
+
+def nest_of(
+    group: Group, constants: Mapping[str, np.ndarray], contents: Mapping[str, str]
+) -> tuple[Function, dict[str, str | np.ndarray]]:
+    """The nest, and what its parameters are."""
+    make = Expressions()
+    arrays: dict[str, Array] = {}
+    arguments: dict[str, str | np.ndarray] = {}
+    for value in group.inputs:
+        if value.name in contents:
+            arrays[value.name] = make.constant(constants[contents[value.name]])
+            continue
+        arrays[value.name] = make.given(shape_of(value), value.type.dtype)
+        arguments[make.parameters[-1].name] = value.name
+    for operation in group.operations:
+        results = lowered(node_of(operation, make), [arrays[v.name] if v.name else None for v in operation.operands])
+        arrays.update({value.name: array for value, array in zip(operation.results, results, strict=True)})
+    nest, outputs = make.function("kernel", [arrays[value.name] for value in group.outputs])
+    arguments |= make.contents
+    arguments |= {own: value.name for own, value in zip(outputs, group.outputs, strict=True)}
+    return nest, {array.name: arguments[array.name] for array in nest.arrays}
+
+
+def node_of(operation: Operation, make: Expressions) -> Node:
+    given = dict(operation.attributes)
+    since = int(str(given.pop("version", latest(operation.kind))))
+    label = f"%{operation.results[0].name} ({operation.kind})"
+    return Node(operation.kind, label, since, given, defaults(operation.kind, since), len(operation.results), make)
+
+
+def compiled(nests: Mapping[str, Function], options: Options) -> dict[str, Compiled]:
+    """All of the nests, compiled and loaded."""
+    count = min(len(nests), os.cpu_count() or 1)
+    if count <= 1 or multiprocessing.current_process().daemon:  # which may start no others
+        return {name: _loaded(name, nest, options) for name, nest in nests.items()}
+    idle: SimpleQueue[Worker] = SimpleQueue()
+    workers = [Worker() for _ in range(count)]
+    for worker in workers:
+        idle.put(worker)
+
+    def one(name: str) -> Compiled:
+        worker = idle.get()
+        try:
+            done: Compiled = worker.call(_SECONDS, _compile, nests[name], options)
+        except BudgetExceeded as error:
+            raise BudgetExceeded(f"kernel {name}: {error}") from None
+        except InputError as error:
+            raise InputError(f"kernel {name}: {error}") from None
+        finally:
+            idle.put(worker)
+        return done
+
+    try:
+        with ThreadPoolExecutor(count) as pool:
+            found = dict(zip(nests, pool.map(one, nests), strict=True))
+    finally:
+        for worker in workers:
+            worker.close()
+    return found
+
+
+def _loaded(name: str, nest: Function, options: Options) -> Compiled:
+    try:
+        return _compile(nest, options)
+    except InputError as error:
+        raise InputError(f"kernel {name}: {error}") from None
+
+
+def _compile(nest: Function, options: Options) -> Compiled:
+    """The kernel, whose library is in the cache then."""
+    done = optimize(nest, options=_exact_where_it_jumps(nest, options))
+    _ = done.program
+    return done
+
+
+def _exact_where_it_jumps(nest: Function, options: Options) -> Options:
+    """A quotient that is rounded to an integer may be another integer if it is a product with the inverse."""
+    jumps = any(isinstance(node, Call) and node.fn in _JUMPS for node in walk(nest.body))
+    return replace(options, fast_math=False) if jumps else options
+
+
+_JUMPS = ("rint", "floor", "ceil", "trunc")

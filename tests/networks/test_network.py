@@ -1,0 +1,106 @@
+"""ps.network: what a file computes, by fewer kernels; saved as C, it computes the same."""
+
+from __future__ import annotations
+
+import subprocess
+
+import numpy as np
+import pytest
+
+import polysched as ps
+from polysched.cli import main
+
+pytest.importorskip("onnx")
+
+from nets import classifier, model, right
+from onnx import helper, save
+
+IMAGE = np.random.default_rng(2).standard_normal((1, 3, 6, 6), dtype=np.float32)
+
+
+@pytest.fixture(scope="module")
+def net() -> ps.Network:
+    return ps.network(classifier(), shapes={"x": (1, 3, 6, 6)})
+
+
+def test_a_network_gives_what_the_file_says(net):
+    (scores,) = net(x=IMAGE)
+    assert np.allclose(scores, right(classifier(), x=IMAGE)[0], atol=1e-6)
+
+
+def test_batch_norm_is_in_the_weights_and_relu_in_the_kernel(net):
+    assert "BatchNormalization" in str(net.stages["read"])
+    assert [group.title for group in net.groups] == ["Conv + Relu", "GlobalAveragePool", "MatMul", "Softmax"]
+
+
+def test_the_report_names_kernels_and_memory(net):
+    text = net.report()
+    assert text.startswith("tiny: 5 operations in 4 calls of 4 kernels")
+    assert "1 x Conv + Relu: f32[1, 3, 6, 6], f32[4, 3, 3, 3], f32[4] -> f32[1, 4, 6, 6]" in text
+
+
+def test_the_c_files_are_built_and_give_the_same(net, tmp_path):
+    folder = net.save(tmp_path / "out")
+    built = subprocess.run(["make", "-s", "CFLAGS=-O1 -fwrapv"], cwd=folder, capture_output=True, text=True)
+    assert built.returncode == 0, built.stderr
+    printed = subprocess.run(["./example"], cwd=folder, capture_output=True, text=True, check=True).stdout
+    assert np.allclose([float(line) for line in printed.split()], net(x=0 * IMAGE)[0].reshape(-1), atol=1e-5)
+
+
+def test_the_command_writes_the_same_files(tmp_path, capsys):
+    path = tmp_path / "tiny.onnx"
+    save(model([helper.make_node("Relu", ["x"], ["y"])], {"x": ["n", 4]}, ["y"], {}), path)
+    assert main(["build", str(path), "-o", str(tmp_path / "out"), "--shape", "x=2,4", "--report"]) == 0
+    assert "1 x Relu: f32[2, 4] -> f32[2, 4]" in capsys.readouterr().out
+    names = {each.name for each in (tmp_path / "out").iterdir()}
+    assert names == {"tiny.c", "tiny.h", "tiny.bin", "example.c", "Makefile"}
+    assert main(["build", str(path), "-o", str(tmp_path / "other")]) == 2
+    assert "dimension 0 'n' of input 'x' is not known" in capsys.readouterr().err
+
+
+def test_equal_layers_are_one_kernel():
+    random = np.random.default_rng(3)
+    weights = {name: random.standard_normal((4, 4), dtype=np.float32) for name in "abc"}
+    nodes = [helper.make_node("MatMul", [i, w], [o]) for i, w, o in (("x", "a", "p"), ("p", "b", "q"), ("q", "c", "y"))]
+    made = model(nodes, {"x": [2, 4]}, ["y"], weights)
+    net = ps.network(made)
+    assert (len(net.groups), len(net.kernels.nests)) == (3, 1)
+    x = random.standard_normal((2, 4), dtype=np.float32)
+    assert np.allclose(net(x=x)[0], right(made, x=x)[0], atol=1e-5)
+
+
+def test_results_that_are_inputs_constants_or_the_same_value():
+    """Each is an array of its own, and a view keeps its elements."""
+    nodes = [
+        helper.make_node("Identity", ["x"], ["same"]),
+        helper.make_node("Relu", ["x"], ["r"]),
+        helper.make_node("Flatten", ["r"], ["flat"]),
+        helper.make_node("Identity", ["k"], ["constant"]),
+    ]
+    made = model(nodes, {"x": [2, 1, 3]}, ["same", "r", "flat", "constant"], {"k": np.arange(3, dtype=np.float32)})
+    x = np.random.default_rng(4).standard_normal((2, 1, 3), dtype=np.float32)
+    found = ps.network(made)(x=x)
+    assert [each.shape for each in found] == [(2, 1, 3), (2, 1, 3), (2, 3), (3,)]
+    assert all(np.array_equal(a, b) for a, b in zip(found, right(made, x=x), strict=True))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_random_networks_compute_what_the_reference_does(seed):
+    """Chains and joins of nodes of one shape, grouped and not."""
+    random = np.random.default_rng(seed)
+    values, nodes = ["x"], []
+    for k in range(8):
+        kind = random.choice(["Relu", "Add", "Mul", "Tanh", "MatMul", "Softmax", "Sub"])
+        operands = [str(random.choice(values))]
+        if kind in ("Add", "Mul", "Sub"):
+            operands.append(str(random.choice(values)))
+        if kind == "MatMul":
+            operands.append("w")
+        nodes.append(helper.make_node(kind, operands, [f"v{k}"]))
+        values.append(f"v{k}")
+    weights = {"w": random.standard_normal((5, 5), dtype=np.float32) / 3}
+    made = model(nodes, {"x": [3, 5]}, ["v7", "v5"], weights)
+    x = random.standard_normal((3, 5), dtype=np.float32)
+    for fuse in (True, False):
+        found = ps.network(made, fuse=fuse)(x=x)
+        assert all(np.allclose(a, b, rtol=1e-4, atol=1e-5) for a, b in zip(found, right(made, x=x), strict=True))
