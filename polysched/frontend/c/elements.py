@@ -9,6 +9,7 @@ Extents that a declaration leaves open, and subscripts such as i * n + j, wait f
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import count, repeat
 
 from clang.cindex import CursorKind, TypeKind
 
@@ -98,7 +99,9 @@ class Elements(Numbers):
         dtype, (_, *extents) = declared(self.variables, decl)
         place = self.pointed(value)
         array, first = place.array, len(place.index)
-        if (dtype, *map(self.extent, extents)) != (array.dtype, *array.shape[first + 1 :]) or first == len(array.shape):
+        rest = array.shape[first + 1 :]
+        are_same = len(extents) == len(rest) and all(map(self.is_extent, extents, count(first + 1), repeat(array)))
+        if dtype != array.dtype or not are_same or first == len(array.shape):
             message = f"'{decl.spelling}' points to '{array.name}' as to another type"
             raise self.source.error(decl, message, "subscript the array that it points to")
         self.pointers[key(decl)] = place
@@ -136,14 +139,30 @@ class Elements(Numbers):
         if name not in self.arrays:
             dtype, extents = declared(self.variables, decl)
             before, self.where = self.where, Where()
-            shape = tuple(map(self.extent, extents))
+            shape = tuple(self.apart(name, k) if isinstance(each, str) else self.extent(each) for k, each in enumerate(extents))
             self.where = before
             space = "private" if key(decl) in self.variables.declared else "global"
+            if name in self.variables.rows and space == "private":
+                message = f"'{decl.spelling}' is an array of pointers that the region declares"
+                raise self.source.error(node, message, "declare it before the region")
             self.arrays[name] = Array(name, dtype, shape, space)
             if isinstance(decl, Field):
                 first = f"{decl.of.spelling}{'[0]' * (len(shape) - 1)}"
                 self.proofs.assumptions.append(f"sizeof({first}) == {extents[-1]} * sizeof({first}.{decl.members})")
         return self.arrays[name]
+
+    def apart(self, name: str, dimension: int) -> Expr:
+        """How far rows of pointers are apart: a size, which is found when the kernel is called."""
+        size = self.variables.distance(name)
+        self.variables.rows.setdefault(name, {})[dimension] = size
+        return Var(size)
+
+    def is_extent(self, extent: Extent, dimension: int, array: Array) -> bool:
+        """Is it that of a dimension of the array? Pointers lead to rows of it where they do in the array itself."""
+        is_apart = dimension in self.variables.rows.get(array.name, ())
+        if isinstance(extent, str) or is_apart:
+            return isinstance(extent, str) and is_apart
+        return self.extent(extent) == array.shape[dimension]
 
     def extent(self, extent: Extent) -> Expr:
         match extent:
@@ -151,6 +170,8 @@ class Elements(Numbers):
                 return UNKNOWN
             case int():
                 return Const(extent)
+            case str():
+                raise AssertionError("it is the array that says how far rows are apart")
         return self.index(extent)
 
     def subscript(self, place: Place, node: Node) -> Expr:

@@ -38,6 +38,7 @@ from polysched.frontend.c.file.names import Field, Key, key, mentions, root
 from polysched.frontend.c.file.preprocessed import preprocessed
 from polysched.frontend.c.file.source import Source, parse
 from polysched.frontend.c.memory.apart import exposed_in_memory, fixed, interleaved, named, unaliased
+from polysched.frontend.c.memory.rows import pointer_rows
 from polysched.frontend.c.memory.structures import guarded
 from polysched.frontend.c.proofs import Proofs, product_text
 from polysched.frontend.c.region import Region
@@ -147,6 +148,10 @@ def _region(macros: Macros, marked: Marked, name: str, pure: frozenset[str]) -> 
     verify(function, "source")
     sized = (variables.range_of(size) for size in function.sizes)
     every = arrays | read.arrays
+    rows = tuple(pointer_rows(body, arrays, read))
+    for each in rows:
+        variables.expressions[each.array] = each.first
+        proofs.assumptions += [f"{distance} >= 0" for distance in each.distances.values()]
     _require_addresses(source, shared, variables)
     expansions, conditions = preprocessed(macros, marked, map(root, variables.decls.values()))
     return Region(
@@ -160,10 +165,11 @@ def _region(macros: Macros, marked: Marked, name: str, pure: frozenset[str]) -> 
         named=named(shared, variables),
         interleaved=interleaved(shared, variables),
         fixed=tuple(fixed(function, shared, variables)),
+        rows=rows,
         assumptions=tuple(dict.fromkeys(chain(*reached.values(), *sized, proofs.assumptions))),
         macros=expansions,
         conditions=conditions,
-        taken=source.names,
+        taken=source.names | {name for each in rows for name in (each.first, *each.distances.values())},
         replaced=macros_of_keywords(source, marked),
     )
 
@@ -252,7 +258,7 @@ def _with_sizes(body: tuple[Stmt, ...], sizes: set[str]) -> tuple[Stmt, ...]:
 def _expression(name: str, arrays: dict[str, Array], variables: Variables) -> str:
     """The value of a size or scalar, a pointer to the first element of an array."""
     text = variables.expressions[name]
-    if name not in arrays:
+    if name not in arrays or name in variables.rows:
         return text
     rank, decl = len(arrays[name].shape), variables.decls[name]
     if isinstance(decl, Field):

@@ -27,6 +27,20 @@ class Held:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Rows:
+    """An array of pointers to rows that is one array where they are as far from each other; each text is C."""
+
+    array: str  # in the nest
+    pointers: str  # the array of pointers
+    first: str  # a name for a pointer to the first element
+    ranges: tuple[tuple[str, str], ...]  # of the subscripts of the pointers that the region uses, the outermost first
+    extents: tuple[str, ...]  # of the array, but for the outermost one
+    distances: Mapping[int, str]  # dimensions whose extent is found where the kernel is called -> its name
+    least: str  # how many elements of a row are used
+    is_used: str  # when there is any such pointer
+
+
+@dataclass(frozen=True, kw_only=True)
 class Region:
     """One `#pragma scop` region of a C file, and the nest that it is.
 
@@ -45,6 +59,7 @@ class Region:
     named: frozenset[str] = frozenset()  # arrays and scalars that are declared as such, rather than reached by pointers
     interleaved: tuple[frozenset[str], ...] = ()  # arrays that are members of one array of structures
     fixed: tuple[tuple[str, str], ...] = ()  # places in memory, and arrays whose stores must not change what is there
+    rows: tuple[Rows, ...] = ()
     assumptions: tuple[str, ...]  # C conditions, in names visible at the region
     macros: tuple[Expansion, ...] = ()  # what they stood for, and
     conditions: tuple[Held, ...] = ()  # what held, where the text was read

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial, reduce
 
@@ -77,17 +78,23 @@ def _is_affine(extent: Expr, proofs: Proofs) -> bool:
 
 def _extent(name: str, body: tuple[Stmt, ...], read: Expressions) -> Expr:
     """One more than the largest first subscript; a size of its own where that is unknown."""
+    extent = extent_of(_uses(name, body), read.proofs)
+    return _unknown_extent(name, read) if extent is None else extent
+
+
+def extent_of(uses: Iterable[tuple[Expr, Where]], proofs: Proofs) -> Expr | None:
+    """One more than the largest of these subscripts; None where that is unknown."""
     extents: list[Expr] = []
-    for subscript, where in _uses(name, body):
-        largest = partial(_largest, subscript, where, read.proofs)
+    for subscript, where in uses:
+        largest = partial(_largest, subscript, where, proofs)
         most = isl.decided(largest, unknown=None, seconds=clock.left())
         if most is None:
-            return _unknown_extent(name, read)
+            return None
         extents.append(most)
     kept: list[Expr] = []
     for extent in dict.fromkeys(extents):
-        if not any(_is_at_most(extent, other, read.proofs) for other in kept):
-            kept = [other for other in kept if not _is_at_most(other, extent, read.proofs)] + [extent]
+        if not any(_is_at_most(extent, other, proofs) for other in kept):
+            kept = [other for other in kept if not _is_at_most(other, extent, proofs)] + [extent]
     return reduce(lambda one, other: Binary("max", one, other), kept)
 
 

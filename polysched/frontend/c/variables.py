@@ -23,7 +23,7 @@ from polysched.frontend.c.file.heads import head_of
 from polysched.frontend.c.file.names import Decl, Field, Key, Member, key, mentions, set_by, variable
 from polysched.frontend.c.file.source import Source
 from polysched.frontend.c.types import dtype_of, greatest
-from polysched.ir.dtypes import DType
+from polysched.ir.dtypes import DType, i64
 from polysched.ir.node import walk as walk_ir
 from polysched.ir.nodes import LARGEST_SIZE, Expr, Var
 from polysched.model.affine import is_name
@@ -50,6 +50,7 @@ class Variables:
     factors: dict[str, tuple[Expr, Expr]] = field(default_factory=dict)  # of such a parameter
     fits: dict[str, tuple[str, ...]] = field(default_factory=dict)  # what must hold for it to be the product
     sizes: set[str] = field(default_factory=set)
+    rows: dict[str, dict[int, str]] = field(default_factory=dict)  # arrays of pointers -> dimension -> their distance
     bindings: dict[Key, Expr] = field(default_factory=dict)  # integers of the region that are set once, as i64
 
     def name(self, decl: Decl) -> str:
@@ -66,6 +67,19 @@ class Variables:
     def fresh(self, wish: str) -> str:
         """`wish`, or `wish_2`, ... where that is taken."""
         name = self.free(wish, {*self.expressions, *self.loop_names})
+        self.expressions[name] = name
+        return name
+
+    def distance(self, array: str) -> str:
+        """A size that says how far rows of pointers are apart."""
+        name = self.own(f"{array}_row")
+        self.types[name] = i64
+        self.sizes.add(name)
+        return name
+
+    def own(self, wish: str) -> str:
+        """A name that the new text declares, which differs from all others of the file."""
+        name = self.free(wish, {*self.expressions, *self.loop_names, *self.source.names})
         self.expressions[name] = name
         return name
 

@@ -31,8 +31,9 @@ def unaliased(arrays: Iterable[Array], variables: Variables, marked: Marked) -> 
     return frozenset(
         name
         for name, decl in decls.items()
-        if (is_restrict(decl) and not is_named_outside(marked, key(root(decl))))
-        or (not is_pointer(decl) and (not roaming or (not is_array(decl) and not variables.is_exposed(decl))))
+        if name not in variables.rows
+        and ((is_restrict(decl) and not is_named_outside(marked, key(root(decl))))
+        or (not is_pointer(decl) and (not roaming or (not is_array(decl) and not variables.is_exposed(decl)))))
     )
 
 
@@ -70,7 +71,7 @@ def named(arrays: Iterable[Array], variables: Variables) -> frozenset[str]:
     if variables.source.has_threadprivate:
         return frozenset()
     decls = ((array.name, variables.decls[array.name]) for array in arrays)
-    decls = (each for each in decls if not isinstance(each[1], Field))
+    decls = (each for each in decls if not isinstance(each[1], Field) and each[0] not in variables.rows)
     return frozenset(name for name, decl in decls if not is_pointer(decl) and decl.tls_kind == TLSKind.NONE)
 
 
@@ -105,7 +106,7 @@ def exposed_in_memory(
 def _roams(name: str, variables: Variables) -> bool:
     """Is it a pointer that may point into another array?"""
     decl = variables.decls[name]
-    return is_pointer(decl) and not is_restrict(decl)
+    return name in variables.rows or (is_pointer(decl) and not is_restrict(decl))
 
 
 def _may_alias(one: DType, other: DType) -> bool:
