@@ -12,11 +12,12 @@ affine. Other scalars of the region become temporaries.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import nullcontext
 from dataclasses import replace
 
 from clang.cindex import CursorKind, StorageClass
 
-from polysched.errors import InputError
+from polysched.errors import InputError, Loc
 from polysched.frontend.c.expressions import Expressions
 from polysched.frontend.c.file.clang import (
     Node,
@@ -29,14 +30,18 @@ from polysched.frontend.c.file.clang import (
     stripped,
     unary_operator,
 )
-from polysched.frontend.c.file.heads import Start, head_of
-from polysched.frontend.c.file.names import key, variable
+from polysched.frontend.c.file.heads import Head, Start, head_of
+from polysched.frontend.c.file.names import Decl, key, variable
+from polysched.frontend.c.flow.exits import JUMPS, Exits, always_jumps, breaks, continues, flag_is_set, jumps, without
+from polysched.frontend.c.flow.finals import final_value
 from polysched.frontend.c.loops import no_range, range_of
 from polysched.frontend.c.types import arithmetic, converted, dtype_of, promoted
 from polysched.frontend.c.variables import is_array, is_pointer
+from polysched.ir.build import conjunction
+from polysched.ir.dtypes import boolean, i64
 from polysched.ir.effects import may_change
 from polysched.ir.node import walk as walk_ir
-from polysched.ir.nodes import COMPARISONS, Alloc, Const, Expr, For, If, Load, Stmt, Store, Unary, Var
+from polysched.ir.nodes import COMPARISONS, Alloc, Array, Const, Expr, For, If, Load, Stmt, Store, Unary, Var
 from polysched.ir.text import show
 from polysched.model.affine import NotAffine
 
@@ -47,9 +52,51 @@ class Statements:
 
     def __init__(self, read: Expressions):
         self.read, self.source, self.variables = read, read.source, read.variables
+        self.exits = Exits()
 
     def block(self, nodes: Iterable[Node]) -> tuple[Stmt, ...]:
+        """The statements in order; what follows a jump is done where none was taken."""
+        nodes = list(nodes)
+        for k, node in enumerate(nodes):
+            if jumps(node):
+                before = tuple(stmt for each in nodes[:k] for stmt in self.statement(each))
+                return (*before, *self.with_jump(node, nodes[k + 1 :]))
         return tuple(stmt for node in nodes for stmt in self.statement(node))
+
+    def with_jump(self, node: Node, rest: list[Node]) -> tuple[Stmt, ...]:
+        """A statement that may jump, and what follows it."""
+        if node.kind == CursorKind.COMPOUND_STMT:
+            return self.block((*children(node), *rest))
+        if node.kind == CursorKind.IF_STMT:
+            test, then, *other = children(node)
+            if always_jumps(then):
+                return (self.branch_of(node, test, [then], [*other, *rest]),)
+            if other and always_jumps(other[0]):
+                return (self.branch_of(node, test, [then, *rest], other),)
+        if always_jumps(node):
+            return self.statement(node)  # nothing comes to the rest
+        before, self.exits.left = self.exits.left, []
+        done = self.statement(node)
+        left, self.exits.left = list(dict.fromkeys(self.exits.left)), before
+        self.exits.left += left
+        if not rest or not left:
+            return (*done, *self.block(rest))
+        cond = conjunction(map(flag_is_set, left))
+        with self.read.given(cond):
+            after = self.block(rest)
+        return (*done, If(cond, after, (), self.source.loc(rest[0]))) if after else done
+
+    def jump(self, node: Node) -> tuple[Stmt, ...]:
+        """`break` leaves the loop's variable as it is; then both end what the flags guard."""
+        loc, exits = self.source.loc(node), self.exits
+        is_break = node.kind == CursorKind.BREAK_STMT
+        flag = exits.going if is_break else exits.on
+        if flag is None:
+            what = "break" if is_break else "continue"
+            raise self.source.error(node, f"{what} of a loop around the region", "put the pragmas around that loop")
+        exits.left.append(flag)
+        found: tuple[Stmt, ...] = (Store(flag, (), Const(False, boolean), loc),)
+        return (*exits.final, *found) if is_break else found
 
     def statement(self, node: Node) -> tuple[Stmt, ...]:
         match node.kind:
@@ -65,6 +112,8 @@ class Statements:
                 return (self.branch(node),)
             case CursorKind.PAREN_EXPR:
                 return self.statement(bare(node))
+            case kind if kind in JUMPS:
+                return self.jump(node)
         if operator(node) == ",":
             return self.block(children(node))
         if operator(node) == "=":
@@ -179,13 +228,48 @@ class Statements:
         name = variables.loop_name(decl, (loop.var for loop in outside.loops))
         loop = For(name, found.lo, found.hi, found.step, (), loc=self.source.loc(node))
         self.require_affine(node, loop)
+        loop, kept, final = self.kept(decl, loop)
         bindings = dict(variables.bindings)
         self.read.where = outside.inside(loop)
         variables.bindings[key(decl)] = Var(name)
-        body = (*self.statement(children(node)[-1]), *self.block(head.after))
+        started, body = self.iteration(children(node)[-1], head, final)
         self.read.where, variables.bindings = outside, bindings
         self.require_fixed(node, loop.hi, body)
-        return (*before, replace(loop, body=body))
+        return (*before, *kept, *started, replace(loop, body=body))
+
+    def kept(self, decl: Decl, loop: For) -> tuple[For, tuple[Stmt, ...], tuple[Stmt, ...]]:
+        """The loop, what is done before it for the value that its variable has behind it, and where it is left."""
+        if key(decl) not in self.variables.written:
+            return loop, (), ()
+        dtype = self.variables.types[self.variables.name(decl)]
+        scalar, before = self.read.scalar(decl, dtype).name, ()
+        if any(isinstance(part, Load) and part.array == scalar for part in walk_ir(loop.lo)):
+            start = Array(self.variables.fresh(f"{scalar}_start"), i64, (), "private")
+            before = Alloc(start, loop.loc), Store(start.name, (), loop.lo, loop.loc)
+            loop = replace(loop, lo=Load(start.name, (), i64))
+        last = converted(final_value(loop.lo, loop.hi, loop.step), dtype)
+        left = Store(scalar, (), converted(Var(loop.var), dtype), loop.loc)
+        return loop, (*before, Store(scalar, (), last, loop.loc)), (left,)
+
+    def iteration(
+        self, node: Node, head: Head, final: tuple[Stmt, ...]
+    ) -> tuple[tuple[Stmt, ...], tuple[Stmt, ...]]:
+        """What sets the flag of a loop that may be left, and its body."""
+        around, loc = self.exits, self.source.loc(node)
+        going = self.variables.fresh("going") if breaks(node) else None
+        on = self.variables.fresh("on") if continues(node) else None
+        self.exits = Exits(going, on, final)
+        with self.read.given(flag_is_set(going)) if going else nullcontext():
+            body = self.block([node])
+            if on:
+                is_read = any(isinstance(part, Load) and part.array == on for part in walk_ir(body))
+                body = (*_flag(on, loc), *body) if is_read else without(body, on)
+            if head.after and going and going in self.exits.left:
+                body = (*body, If(flag_is_set(going), self.block(head.after), (), loc))
+            else:
+                body = (*body, *self.block(head.after))
+        self.exits = around
+        return (_flag(going, loc), (If(flag_is_set(going), body, (), loc),)) if going else ((), body)
 
     def require_plain(self, start: Start) -> None:
         """Of `k = m = value` in a head, k gets what m holds then: the value itself if that is a small number."""
@@ -225,12 +309,15 @@ class Statements:
                 raise self.source.error(node, message, "copy the bound to a variable before the loop")
 
     def branch(self, node: Node) -> If:
-        test, *parts = children(node)
+        test, then, *other = children(node)
+        return self.branch_of(node, test, [then], other)
+
+    def branch_of(self, node: Node, test: Node, first: list[Node], second: list[Node]) -> If:
         cond = self.read.condition(test)
         with self.read.given(cond):
-            then = self.statement(parts[0])
+            then = self.block(first)
         with self.read.given(Unary("!", cond)):
-            other = self.statement(parts[1]) if len(parts) > 1 else ()
+            other = self.block(second)
         return If(cond, then, other, self.source.loc(node))
 
     def refused(self, node: Node) -> InputError:
@@ -246,15 +333,16 @@ class Statements:
         return self.source.error(node, f"'{self.source.text(node)}' cannot be in a region", hint)
 
 
-_LEAVES = "guard the rest of the body with an if"
+def _flag(name: str, loc: Loc) -> tuple[Stmt, ...]:
+    return Alloc(Array(name, boolean, (), "private"), loc), Store(name, (), Const(True, boolean), loc)
+
+
 _COUNTED = "write for (i = lo; i < hi; i++), with the number of iterations known before"
 _REFUSED: dict[CursorKind, tuple[str, str]] = {
     CursorKind.WHILE_STMT: ("a while loop", _COUNTED),
     CursorKind.DO_STMT: ("a do loop", _COUNTED),
     **dict.fromkeys((CursorKind.GOTO_STMT, CursorKind.INDIRECT_GOTO_STMT), ("goto", "write loops and branches")),
     CursorKind.LABEL_STMT: ("a label", "write loops and branches"),
-    CursorKind.BREAK_STMT: ("break", _LEAVES),
-    CursorKind.CONTINUE_STMT: ("continue", _LEAVES),
     CursorKind.RETURN_STMT: ("return", "put the pragmas around less"),
     CursorKind.SWITCH_STMT: ("switch", "write if and else"),
     **dict.fromkeys((CursorKind.ASM_STMT, CursorKind.MS_ASM_STMT), ("inline assembly", "put it outside of the region")),

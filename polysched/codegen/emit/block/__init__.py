@@ -1,1 +1,1 @@
-"""What a block of C that takes a region's place consists of, beside the kernel."""
+"""What blocks of C consist of beside a kernel, and how loops in them end."""
