@@ -15,8 +15,8 @@ from clang.cindex import CursorKind, TypeKind
 
 from polysched.errors import InputError
 from polysched.frontend.c.declarations import Extent, declared
-from polysched.frontend.c.file.clang import Node, children, is_integer, operands, operator, stripped, unary_operator
-from polysched.frontend.c.file.names import Decl, Field, Key, field_of, key, variable
+from polysched.frontend.c.file.clang import Node, children, constant, is_integer, operands, operator, stripped, unary_operator
+from polysched.frontend.c.file.names import Decl, Field, Key, Member, field_of, key, variable
 from polysched.frontend.c.numbers import Numbers
 from polysched.frontend.c.types import greatest
 from polysched.frontend.c.variables import is_array
@@ -90,9 +90,14 @@ class Elements(Numbers):
         if fields:
             decl = Field(decl, tuple(fields))
         base = self.pointers[key(decl)] if key(decl) in self.pointers else Place(self.array(decl, node), ())
+        if not base.array.shape and [self.is_zero(subscript) for subscript in subscripts] == [True]:
+            return base  # *p of a variable's address
         for subscript in subscripts:
             base = base.at(base.plus(Const(0)) if subscript is None else self.subscript(base, subscript))
         return base.at(Const(0)) if fields else base
+
+    def is_zero(self, subscript: Node | None) -> bool:
+        return subscript is None or constant(subscript) == 0
 
     def point(self, decl: Node, value: Node) -> None:
         """Has a pointer of the region stand for the place that it is initialised with, as it does from then on."""
@@ -101,7 +106,8 @@ class Elements(Numbers):
         array, first = place.array, len(place.index)
         rest = array.shape[first + 1 :]
         are_same = len(extents) == len(rest) and all(map(self.is_extent, extents, count(first + 1), repeat(array)))
-        if dtype != array.dtype or not are_same or first == len(array.shape):
+        is_whole = first == len(array.shape) and bool(array.shape or extents)
+        if dtype != array.dtype or not are_same or is_whole:
             message = f"'{decl.spelling}' points to '{array.name}' as to another type"
             raise self.source.error(decl, message, "subscript the array that it points to")
         self.pointers[key(decl)] = place
@@ -112,6 +118,9 @@ class Elements(Numbers):
         if unary_operator(node) == "&":
             (inner,) = children(node)
             inner = stripped(inner)
+            decl = variable(inner)
+            if decl is not None and not isinstance(decl, Member) and not is_array(decl):
+                return Place(self.scalar(decl, self.dtype(inner)), ())
             if inner.kind == CursorKind.ARRAY_SUBSCRIPT_EXPR:
                 pointer, offset = sorted(children(inner), key=is_integer)
                 return self.moved(self.pointed(pointer), "+", offset)

@@ -59,6 +59,8 @@ class Numbers(ABC):
     structures: Structures = field(default_factory=Structures)
     arguments: dict[Key, Expr] = field(default_factory=dict)  # of the functions that are being inlined
 
+    results: dict[int, Expr] = field(default_factory=dict)  # of calls whose text was taken in
+
     @abstractmethod
     def value(self, node: Node) -> Expr:
         """What C computes, in its C type."""

@@ -38,6 +38,7 @@ from polysched.frontend.c.file.names import Field, Key, key, mentions, root
 from polysched.frontend.c.file.preprocessed import preprocessed
 from polysched.frontend.c.file.source import Source, parse
 from polysched.frontend.c.flow.finals import kept
+from polysched.frontend.c.flow.inline import bodies_in
 from polysched.frontend.c.memory.apart import exposed_in_memory, fixed, interleaved, named, unaliased
 from polysched.frontend.c.memory.rows import pointer_rows
 from polysched.frontend.c.memory.structures import guarded
@@ -127,7 +128,7 @@ def _region(macros: Macros, marked: Marked, name: str, pure: frozenset[str]) -> 
     source = macros.source
     require_own_text(source, marked)
     require_read(source, marked)
-    variables = find_variables(source, marked.function, marked.statements)
+    variables = find_variables(source, marked.function, marked.statements, bodies_in(marked.statements))
     left = kept(marked, variables)
     variables.loops, variables.written = variables.loops - left, variables.written | left
     _require_local(source, marked, variables)

@@ -32,8 +32,9 @@ from polysched.frontend.c.file.clang import (
 )
 from polysched.frontend.c.file.heads import Head, Start, head_of
 from polysched.frontend.c.file.names import Decl, key, variable
-from polysched.frontend.c.flow.exits import JUMPS, Exits, always_jumps, breaks, continues, flag_is_set, jumps, without
+from polysched.frontend.c.flow.exits import JUMPS, Exits, always_jumps, breaks, continues, flag_is_set, jumps, returns, without
 from polysched.frontend.c.flow.finals import final_value
+from polysched.frontend.c.flow.inline import calls_of, inlined
 from polysched.frontend.c.loops import no_range, range_of
 from polysched.frontend.c.types import arithmetic, converted, dtype_of, promoted
 from polysched.frontend.c.variables import is_array, is_pointer
@@ -53,6 +54,7 @@ class Statements:
     def __init__(self, read: Expressions):
         self.read, self.source, self.variables = read, read.source, read.variables
         self.exits = Exits()
+        self.inside: list[str] = []  # the functions that are being taken in
 
     def block(self, nodes: Iterable[Node]) -> tuple[Stmt, ...]:
         """The statements in order; what follows a jump is done where none was taken."""
@@ -87,18 +89,31 @@ class Statements:
         return (*done, If(cond, after, (), self.source.loc(rest[0]))) if after else done
 
     def jump(self, node: Node) -> tuple[Stmt, ...]:
-        """`break` leaves the loop's variable as it is; then both end what the flags guard."""
-        loc, exits = self.source.loc(node), self.exits
-        is_break = node.kind == CursorKind.BREAK_STMT
-        flag = exits.going if is_break else exits.on
+        """What it leaves behind, and the flag that ends what it guards."""
+        loc, exits, before = self.source.loc(node), self.exits, tuple[Stmt, ...]()
+        match node.kind:
+            case CursorKind.BREAK_STMT:
+                what, flag, before = "break", exits.going, exits.final
+            case CursorKind.CONTINUE_STMT:
+                what, flag = "continue", exits.on
+            case _:
+                what, flag = "return", exits.back
+                if flag and exits.result and (value := children(node)):
+                    before = self.hoisted(value[0])
+                    before = (*before, Store(exits.result, (), self.read.value(value[0]), loc))
         if flag is None:
-            what = "break" if is_break else "continue"
-            raise self.source.error(node, f"{what} of a loop around the region", "put the pragmas around that loop")
+            raise self.source.error(node, f"{what} leaves the region", "put the pragmas around less, or around that loop")
         exits.left.append(flag)
-        found: tuple[Stmt, ...] = (Store(flag, (), Const(False, boolean), loc),)
-        return (*exits.final, *found) if is_break else found
+        return (*before, Store(flag, (), Const(False, boolean), loc))
 
     def statement(self, node: Node) -> tuple[Stmt, ...]:
+        """The statement, and before it what the functions do that it calls."""
+        called = self.hoisted(node)
+        if called and self.is_call(node):
+            return called
+        return (*called, *self.plain(node))
+
+    def plain(self, node: Node) -> tuple[Stmt, ...]:
         match node.kind:
             case CursorKind.COMPOUND_STMT:
                 return self.block(children(node))
@@ -126,6 +141,14 @@ class Statements:
             return (self.update(node, target, None, unary_operator(node)[-1]),)
         raise self.refused(node)
 
+    def hoisted(self, node: Node) -> tuple[Stmt, ...]:
+        """What the functions do that a statement calls at once, where their text is taken in (`flow/inline.py`)."""
+        return tuple(stmt for call in calls_of(self.read, node) for stmt in inlined(self, call, node))
+
+    def is_call(self, node: Node) -> bool:
+        """Is it a call alone, whose value nobody uses?"""
+        return stripped(node).hash in self.read.results
+
     def assignment(self, node: Node) -> tuple[Stmt, ...]:
         """`a = e`; for `a = b = e`, `b = e` first: its value is what b then holds."""
         target, value = children(node)
@@ -133,7 +156,7 @@ class Statements:
         inner = stripped(value)
         if not operator(inner).endswith("=") or operator(inner) in COMPARISONS:
             return (self.store(node, target, self.read.value(value)),)
-        before = self.statement(inner)
+        before = self.plain(inner)
         held = self.read.value(children(inner)[0])
         return (*before, self.store(node, target, converted(held, self.read.dtype(value))))
 
@@ -185,12 +208,13 @@ class Statements:
             raise error(decl, f"'{name}' has the type '{decl.type.spelling}'", "a nest has integers, float and double")
         if (value := initialiser(decl)) is None:
             return ()
+        before = self.hoisted(value)
         is_fixed = is_integer(value) and key(decl) not in self.variables.written
         if is_fixed and (exact := self.read.shown_or_none(value)) is not None:
             self.variables.bindings[key(decl)] = exact
-            return ()
+            return before
         array = self.read.scalar(decl, self.read.dtype(value))
-        return (Store(array.name, (), self.read.value(value), self.source.loc(decl)),)
+        return (*before, Store(array.name, (), self.read.value(value), self.source.loc(decl)))
 
     def local_pointer(self, decl: Node) -> tuple[Stmt, ...]:
         """Nothing is done: the pointer is another name for what it points to."""
@@ -258,18 +282,22 @@ class Statements:
         around, loc = self.exits, self.source.loc(node)
         going = self.variables.fresh("going") if breaks(node) else None
         on = self.variables.fresh("on") if continues(node) else None
-        self.exits = Exits(going, on, final)
-        with self.read.given(flag_is_set(going)) if going else nullcontext():
+        self.exits = Exits(going, on, around.back, around.result, final)
+        tests = [going] * bool(going) + [around.back] * (around.back is not None and returns(node))
+        goes = conjunction(map(flag_is_set, tests))
+        with self.read.given(goes) if tests else nullcontext():
             body = self.block([node])
             if on:
                 is_read = any(isinstance(part, Load) and part.array == on for part in walk_ir(body))
                 body = (*_flag(on, loc), *body) if is_read else without(body, on)
-            if head.after and going and going in self.exits.left:
-                body = (*body, If(flag_is_set(going), self.block(head.after), (), loc))
+            if head.after and not set(tests).isdisjoint(self.exits.left):
+                body = (*body, If(goes, self.block(head.after), (), loc))
             else:
                 body = (*body, *self.block(head.after))
+        if around.back in self.exits.left:
+            around.left.append(str(around.back))
         self.exits = around
-        return (_flag(going, loc), (If(flag_is_set(going), body, (), loc),)) if going else ((), body)
+        return (_flag(going, loc) if going else ()), ((If(goes, body, (), loc),) if tests else body)
 
     def require_plain(self, start: Start) -> None:
         """Of `k = m = value` in a head, k gets what m holds then: the value itself if that is a small number."""

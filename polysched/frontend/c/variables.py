@@ -122,14 +122,22 @@ class Variables:
         return (decl.location.offset if decl is not None else 1 << 62), name
 
 
-def find_variables(source: Source, function: Node, statements: Sequence[Node]) -> Variables:
-    loops, written, declared = _scan(statements)
-    every_loop, every_written, _ = _scan((function,))
-    taken = (stripped(children(node)[0]) for node in walk(function) if unary_operator(node) == "&")
-    addressed = {key(decl) for node in taken if (decl := variable(node)) is not None}
-    shared = {key(decl) for _, decl in mentions(function) if _outlives(decl)}
+def find_variables(source: Source, function: Node, statements: Sequence[Node], called: Sequence[Node] = ()) -> Variables:
+    """Also of the functions that are `called` and may be taken in, whose parameters are declared, too."""
+    loops, written, declared = _scan((*statements, *called))
+    every_loop, every_written, _ = _scan((function, *called))
+    parameters = {key(child) for each in called for child in children(each) if child.kind == CursorKind.PARM_DECL}
+    addressed = _addressed(function, *called, arrays=True)
+    shared = {key(decl) for _, decl in mentions(function, *called) if _outlives(decl)}
     exposed, assigned = frozenset(addressed | shared), every_loop | every_written
-    return Variables(source, loops, written, declared, exposed, assigned)
+    written |= _addressed(*statements, *called)  # as a pointer to it may be, too
+    return Variables(source, loops, written, declared | parameters, exposed, assigned)
+
+
+def _addressed(*nodes: Node, arrays: bool = False) -> set[Key]:
+    """Variables whose address is taken."""
+    taken = (stripped(children(part)[0]) for node in nodes for part in walk(node) if unary_operator(part) == "&")
+    return {key(decl) for part in taken if (decl := variable(part)) is not None and (arrays or not is_array(decl))}
 
 
 def _scan(statements: Iterable[Node]) -> tuple[frozenset[Key], frozenset[Key], frozenset[Key]]:

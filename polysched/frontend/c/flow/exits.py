@@ -12,17 +12,18 @@ Printers leave such a loop as soon as its flag is false (`codegen/emit/block/end
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from clang.cindex import CursorKind
 
 from polysched.frontend.c.file.clang import Node, children
 from polysched.ir.dtypes import boolean
-from polysched.ir.nodes import If, Load, Stmt, Store, Unary
+from polysched.ir.nodes import For, If, Load, Stmt, Store, Unary
 
 _LOOPS = (CursorKind.FOR_STMT, CursorKind.WHILE_STMT, CursorKind.DO_STMT)
 _BREAK, _CONTINUE = (CursorKind.BREAK_STMT,), (CursorKind.CONTINUE_STMT,)
-JUMPS = _BREAK + _CONTINUE
+_RETURN = (CursorKind.RETURN_STMT,)
+JUMPS = _BREAK + _CONTINUE + _RETURN
 
 
 @dataclass
@@ -31,6 +32,8 @@ class Exits:
 
     going: str | None = None  # false once the loop was left
     on: str | None = None  # false for the rest of an iteration
+    back: str | None = None  # of a function that is inlined: false once it has returned
+    result: str | None = None  # what it returns
     final: tuple[Stmt, ...] = ()  # what keeps the loop's variable where the loop is left
     left: list[str] = field(default_factory=list)  # the flags that the statements so far may have set to false
 
@@ -46,6 +49,8 @@ def without(body: tuple[Stmt, ...], flag: str) -> tuple[Stmt, ...]:
         match stmt:
             case Store(array=array) if array == flag:
                 continue
+            case For(body=inner):
+                found.append(replace(stmt, body=without(inner, flag)))
             case If(cond, then, other, loc):
                 then, other = without(then, flag), without(other, flag)
                 if then or other:
@@ -64,6 +69,10 @@ def continues(body: Node) -> bool:
     return _has(body, _CONTINUE)
 
 
+def returns(body: Node) -> bool:
+    return _has(body, _RETURN)
+
+
 def jumps(node: Node) -> bool:
     """May the statement leave the block that it is in, by a jump of the loop around?"""
     return _has(node, JUMPS)
@@ -73,9 +82,9 @@ def _has(node: Node, kinds: tuple[CursorKind, ...]) -> bool:
     if node.kind in kinds:
         return True
     if node.kind in _LOOPS:
-        return False
+        kinds = tuple(k for k in kinds if k in _RETURN)
     kinds = tuple(k for k in kinds if k not in _BREAK) if node.kind == CursorKind.SWITCH_STMT else kinds
-    return any(_has(child, kinds) for child in children(node))
+    return bool(kinds) and any(_has(child, kinds) for child in children(node))
 
 
 def always_jumps(node: Node) -> bool:
