@@ -170,6 +170,7 @@ def _region(macros: Macros, marked: Marked, name: str, pure: frozenset[str]) -> 
         interleaved=interleaved(shared, variables),
         fixed=tuple(fixed(function, shared, variables)),
         rows=rows,
+        unbounded=frozenset(variables.unbounded),
         assumptions=tuple(dict.fromkeys(chain(*reached.values(), *sized, proofs.assumptions))),
         macros=expansions,
         conditions=conditions,

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 
 from polysched.errors import Loc
+from polysched.frontend.c.types import may_alias
 from polysched.ir.nodes import Function
 
 
@@ -58,6 +59,7 @@ class Region:
     unaliased: frozenset[str]  # arrays that overlap no other of the nest, as the C text shows
     named: frozenset[str] = frozenset()  # arrays and scalars that are declared as such, rather than reached by pointers
     interleaved: tuple[frozenset[str], ...] = ()  # arrays that are members of one array of structures
+    unbounded: frozenset[str] = frozenset()  # arrays that nothing shows the extent of
     fixed: tuple[tuple[str, str], ...] = ()  # places in memory, and arrays whose stores must not change what is there
     rows: tuple[Rows, ...] = ()
     assumptions: tuple[str, ...]  # C conditions, in names visible at the region
@@ -69,4 +71,7 @@ class Region:
     def may_overlap(self, one: str, other: str, written: Set[str]) -> bool:
         """Might two arrays overlap, one of which is written, as far as the C text shows?"""
         is_apart = bool({one, other} & self.unaliased) or any({one, other} <= group for group in self.interleaved)
+        if {one, other} & self.unbounded:  # which no test can tell
+            first, second = (self.function.array(name).dtype for name in (one, other))
+            is_apart = is_apart or not may_alias(first, second)
         return bool({one, other} & written) and not is_apart

@@ -51,6 +51,7 @@ class Variables:
     fits: dict[str, tuple[str, ...]] = field(default_factory=dict)  # what must hold for it to be the product
     sizes: set[str] = field(default_factory=set)
     rows: dict[str, dict[int, str]] = field(default_factory=dict)  # arrays of pointers -> dimension -> their distance
+    unbounded: set[str] = field(default_factory=set)  # arrays that nothing shows the extent of
     bindings: dict[Key, Expr] = field(default_factory=dict)  # integers of the region that are set once, as i64
 
     def name(self, decl: Decl) -> str:
