@@ -46,7 +46,7 @@ from polysched.codegen.emit.gcc.dot_rows import LOCALS, DotRow, added_dots, dot_
 from polysched.codegen.emit.names import RESERVED, Names
 from polysched.codegen.emit.printer import Printer
 from polysched.codegen.emit.source import parameters
-from polysched.codegen.emit.spelling import BINDING
+from polysched.codegen.emit.spelling import BINDING, PRIMARY
 from polysched.codegen.parallel.threads import known
 from polysched.config.heuristics.code import COPIED_STATEMENTS
 from polysched.errors import InputError
@@ -237,6 +237,8 @@ class _Block(Printer):
     # --- what it declares
 
     def declare_rows(self) -> None:
+        if self.region.outside:
+            self.line(f"long long {self.region.outside} = 0;")
         distances = {name for rows in self.region.rows for name in rows.distances.values()}
         tests = [test for test in self.assumed() if distances.isdisjoint(re.findall(r"\w+", test))]
         for rows in self.region.rows:
@@ -312,6 +314,9 @@ class _Block(Printer):
             yield self.macros["same"], ("(as, ...)", f"(__builtin_strcmp(as, {self.macros['text']}(__VA_ARGS__)) == 0)")
         if self.needs_apart:
             yield self.macros["apart"], APART
+        for name, (count, text) in self.region.calls.items():
+            operands = [f"a{k}" for k in range(count)]
+            yield name, (f"({', '.join(['w', *operands])})", text.format(*operands))
         for dtype in ALL.values():
             types = {"T": self.type(dtype), "U": self.type(ALL[f"u{dtype.bits}"]), "wide": "(float)" * (dtype == f16)}
             for op, texts in MACROS.items():
@@ -333,6 +338,11 @@ class _Block(Printer):
         for line in added_dots(row.helper, unsigned, signed, self.helper(dot_of(row.helper), i32), of):
             self.line(line)
         self.close()
+
+    def call(self, expr: Call) -> tuple[str, int]:
+        if expr.fn in self.region.calls:
+            return f"{expr.fn}({', '.join(map(self.expr, expr.args))})", PRIMARY
+        return super().call(expr)
 
     def helper(self, op: str, dtype: DType) -> str:
         assert op in MACROS, f"a block has no function for {op}"

@@ -148,7 +148,9 @@ def _region(macros: Macros, marked: Marked, name: str, pure: frozenset[str]) -> 
         variables.expressions[size] = guarded(variables.decls[size], variables.expressions[size], reached)
     for product, factors in variables.factors.items():
         variables.expressions[product] = product_text(*factors, variables.expressions)
-    function = _function(source, marked, name, body, shared, variables)
+    outside = (Array(read.outside, i64, ()),) if read.outside else ()
+    variables.expressions.update((each.name, f"&{each.name}") for each in outside)
+    function = _function(source, marked, name, body, (*shared, *outside), variables)
     verify(function, "source")
     sized = (variables.range_of(size) for size in function.sizes)
     every = arrays | read.arrays
@@ -165,8 +167,10 @@ def _region(macros: Macros, marked: Marked, name: str, pure: frozenset[str]) -> 
         end=marked.end,
         indent=marked.indent,
         expressions={parameter: _expression(parameter, every, variables) for parameter in function.params},
-        unaliased=unaliased(shared, variables, marked),
-        named=named(shared, variables),
+        unaliased=unaliased(shared, variables, marked) | {each.name for each in outside},
+        named=named(shared, variables) | {each.name for each in outside},
+        outside=read.outside,
+        calls=dict(read.macros),
         interleaved=interleaved(shared, variables),
         fixed=tuple(fixed(function, shared, variables)),
         rows=rows,
@@ -174,7 +178,7 @@ def _region(macros: Macros, marked: Marked, name: str, pure: frozenset[str]) -> 
         assumptions=tuple(dict.fromkeys(chain(*reached.values(), *sized, proofs.assumptions))),
         macros=expansions,
         conditions=conditions,
-        taken=source.names | {name for each in rows for name in (each.first, *each.distances.values())},
+        taken=source.names | {name for each in rows for name in (each.first, *each.distances.values())} | {read.outside},
         replaced=macros_of_keywords(source, marked),
     )
 

@@ -62,6 +62,8 @@ class Region:
     unbounded: frozenset[str] = frozenset()  # arrays that nothing shows the extent of
     fixed: tuple[tuple[str, str], ...] = ()  # places in memory, and arrays whose stores must not change what is there
     rows: tuple[Rows, ...] = ()
+    outside: str = ""  # a variable that the new text declares, for the calls that stay in their order, and
+    calls: Mapping[str, tuple[int, str]] = field(default_factory=dict)  # such calls: parameters, and what they are in C
     assumptions: tuple[str, ...]  # C conditions, in names visible at the region
     macros: tuple[Expansion, ...] = ()  # what they stood for, and
     conditions: tuple[Held, ...] = ()  # what held, where the text was read

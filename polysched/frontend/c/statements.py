@@ -41,6 +41,7 @@ from polysched.frontend.c.variables import is_array, is_pointer
 from polysched.ir.build import conjunction
 from polysched.ir.dtypes import boolean, i64
 from polysched.ir.effects import may_change
+from polysched.ir.node import stored
 from polysched.ir.node import walk as walk_ir
 from polysched.ir.nodes import COMPARISONS, Alloc, Array, Const, Expr, For, If, Load, Stmt, Store, Unary, Var
 from polysched.ir.text import show
@@ -143,7 +144,11 @@ class Statements:
 
     def hoisted(self, node: Node) -> tuple[Stmt, ...]:
         """What the functions do that a statement calls at once, where their text is taken in (`flow/inline.py`)."""
-        return tuple(stmt for call in calls_of(self.read, node) for stmt in inlined(self, call, node))
+        called = [inlined(self, call, node) for call in calls_of(self.read, node)]
+        if len(called) > 1 and any(self.read.outside in stored(each) for each in called):
+            message = "a statement calls several functions, and C does not say which comes first"
+            raise self.source.error(node, message, "assign what one returns to a variable")
+        return tuple(stmt for each in called for stmt in each)
 
     def is_call(self, node: Node) -> bool:
         """Is it a call alone, whose value nobody uses?"""

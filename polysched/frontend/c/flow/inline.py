@@ -26,6 +26,7 @@ from polysched.frontend.c.file.clang import Node, bare, children, is_integer, op
 from polysched.frontend.c.file.names import key
 from polysched.frontend.c.file.source import Source, read
 from polysched.frontend.c.flow.exits import Exits, without
+from polysched.frontend.c.flow.outside import is_outside, outside_call
 from polysched.frontend.c.types import converted, dtype_of
 from polysched.frontend.c.variables import is_array
 from polysched.ir.dtypes import boolean, i32
@@ -60,7 +61,7 @@ def _calls(read: Expressions, node: Node) -> Iterator[Node]:
         below = below[:1]
     for child in below:
         yield from _calls(read, child)
-    if node.kind == CursorKind.CALL_EXPR and _is_taken_in(read, node):
+    if node.kind == CursorKind.CALL_EXPR and (_is_taken_in(read, node) or is_outside(read, node)):
         yield node
 
 
@@ -74,6 +75,7 @@ def _is_taken_in(read: Expressions, call: Node) -> bool:
     numbers = all(dtype_of(argument.type) is not None for argument in children(call)[1:])
     statements = children(body)
     is_value = len(statements) == 1 and statements[0].kind == CursorKind.RETURN_STMT
+    is_value = is_value and not any(True for _ in _calls(read, statements[0]))
     return not (numbers and dtype_of(call.type) and (is_value or only_computes(function, body, frozenset({key(function)}))))
 
 
@@ -96,6 +98,8 @@ def bodies_in(nodes: Sequence[Node]) -> list[Node]:
 def inlined(statements: Statements, call: Node, statement: Node) -> tuple[Stmt, ...]:
     """What the call does; its value is that of `call` from then on. InputError if it cannot be taken in."""
     read, source, variables = statements.read, statements.source, statements.variables
+    if is_outside(read, call):
+        return outside_call(statements, call)
     function, body, loc = call.referenced, body_of(call.referenced), source.loc(call)
     assert body is not None, "its text is there"
     name = function.spelling
