@@ -128,13 +128,14 @@ def _region(macros: Macros, marked: Marked, name: str, pure: frozenset[str]) -> 
     source = macros.source
     require_own_text(source, marked)
     require_read(source, marked)
-    variables = find_variables(source, marked.function, marked.statements, bodies_in(marked.statements))
+    called = bodies_in(marked.statements)
+    variables = find_variables(source, marked.function, marked.statements, called)
     left = kept(marked, variables)
     variables.loops, variables.written = variables.loops - left, variables.written | left
     _require_local(source, marked, variables)
     proofs = Proofs(variables.types, variables.expressions)
     read = Expressions(source, variables, proofs, pure=pure)
-    body = Statements(read).block(marked.statements)
+    body = Statements(read, (*marked.statements, *called)).block(marked.statements)
     body, arrays = exposed_in_memory(*shaped(body, read), variables)
     _require_loops_dead(source, marked, variables)
     require_visible(source, marked, variables)

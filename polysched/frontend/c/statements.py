@@ -52,7 +52,8 @@ _MOST_CHAINED = 128  # every type holds less
 
 class Statements:
 
-    def __init__(self, read: Expressions):
+    def __init__(self, read: Expressions, regions: tuple[Node, ...] = ()):
+        self.regions = regions  # all that is read, functions that are taken in as well
         self.read, self.source, self.variables = read, read.source, read.variables
         self.exits = Exits()
         self.inside: list[str] = []  # the functions that are being taken in

@@ -22,8 +22,8 @@ from clang.cindex import CursorKind, TypeKind
 from polysched.errors import InputError
 from polysched.frontend.c.calls import body_of, only_computes
 from polysched.frontend.c.expressions import Expressions
-from polysched.frontend.c.file.clang import Node, bare, children, is_integer, operands, operator, stripped, walk
-from polysched.frontend.c.file.names import key
+from polysched.frontend.c.file.clang import Node, bare, children, is_integer, operands, operator, stripped, unary_operator, walk
+from polysched.frontend.c.file.names import Decl, Field, Member, copied, key, root, set_by, variable
 from polysched.frontend.c.file.source import Source, read
 from polysched.frontend.c.flow.exits import Exits, without
 from polysched.frontend.c.flow.outside import is_outside, outside_call
@@ -70,7 +70,8 @@ def _is_taken_in(read: Expressions, call: Node) -> bool:
     if function is None or function.kind != CursorKind.FUNCTION_DECL or function.spelling in read.pure:
         return False
     body = body_of(function)
-    if body is None or function.type.is_function_variadic():
+    is_variadic = function.type.kind == TypeKind.FUNCTIONPROTO and function.type.is_function_variadic()
+    if body is None or is_variadic:
         return False
     numbers = all(dtype_of(argument.type) is not None for argument in children(call)[1:])
     statements = children(body)
@@ -114,13 +115,18 @@ def inlined(statements: Statements, call: Node, statement: Node) -> tuple[Stmt, 
         raise source.error(call, f"'{name}' has {len(parameters)} parameters", "give it as many arguments")
     bindings, pointers, exits = dict(variables.bindings), dict(read.pointers), statements.exits
     arguments, read.arguments = read.arguments, {}
-    before = [stmt for each in zip(parameters, passed, strict=True) for stmt in _passed(statements, *each)]
+    copies = {key(to): _copied(statements, of, to) for to, of in zip(parameters, passed, strict=True) if _is_structure(to)}
+    given = [each for each in zip(parameters, passed, strict=True) if not _is_structure(each[0])]
+    before = [stmt for each in given for stmt in _passed(statements, *each)]
     dtype = dtype_of(function.type.get_result())
+    if dtype is None and function.type.get_result().get_canonical().kind != TypeKind.VOID:
+        raise source.error(call, f"'{name}' returns no number", "write what the function does in place of the call")
     back = variables.fresh("returned")
     result = Array(variables.fresh(f"{name}_value"), dtype, (), "private") if dtype else None
     statements.exits = Exits(back=back, result=result.name if result else None)
     statements.inside.append(name)
-    inner = statements.block([body])
+    with copied(copies):
+        inner = statements.block([body])
     statements.inside.pop()
     statements.exits, read.pointers, variables.bindings, read.arguments = exits, pointers, bindings, arguments
     if back in loaded(inner):
@@ -158,6 +164,30 @@ def _has_directives(source: Source, function: Node) -> bool:
     extent = definition.extent
     data = source.data if source.is_here(definition) else read(extent.start.file.name)
     return _DIRECTIVE.search(data, extent.start.offset, extent.end.offset) is not None
+
+
+def _is_structure(parameter: Node) -> bool:
+    return bool(parameter.type.get_canonical().kind == TypeKind.RECORD)
+
+
+def _copied(statements: Statements, argument: Node, parameter: Node) -> Decl:
+    """The structure that is given, where neither it nor the copy changes in the region."""
+    decl = variable(argument)
+    if decl is None or isinstance(decl, Field):
+        raise _refused(statements, argument, parameter, "is no structure that is a variable")
+    nodes = (*statements.regions, parameter.semantic_parent.get_definition())
+    addressed = (children(part)[0] for node in nodes for part in walk(node) if unary_operator(part) == "&")
+    changed = (set_by(part) for node in nodes for part in walk(node))
+    for part in (*changed, *map(_of_structure, addressed)):
+        if part is not None and key(root(part)) in (key(parameter), key(root(decl))):
+            raise _refused(statements, argument, parameter, "is a structure that the region may change")
+    return decl
+
+
+def _of_structure(node: Node) -> Decl | None:
+    decl = variable(node)
+    is_inside = decl is not None and (isinstance(decl, Member) or decl.type.get_canonical().kind == TypeKind.RECORD)
+    return decl if is_inside else None
 
 
 def _passed(statements: Statements, parameter: Node, argument: Node) -> tuple[Stmt, ...]:

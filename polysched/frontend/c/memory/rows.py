@@ -19,6 +19,7 @@ from polysched.frontend.c.expressions import Expressions
 from polysched.frontend.c.proofs import Proofs, c_text
 from polysched.frontend.c.region import Rows
 from polysched.frontend.c.shapes import extent_of
+from polysched.frontend.c.variables import is_pointer
 from polysched.ir.node import walk
 from polysched.ir.nodes import Array, Expr, Stmt, Store, Var
 from polysched.model.affine import NotAffine, expression
@@ -41,8 +42,9 @@ def pointer_rows(body: tuple[Stmt, ...], arrays: dict[str, Array], read: Express
 
         if max(variables.rows[name]) != rank - 1:
             raise refused("they lead to arrays of several dimensions")
-        stored = {node.array for node in walk(body) if isinstance(node, Store)}
-        if writer := next((each for each in sorted(stored) if arrays[each].dtype.bits == 8), None):
+        stored = {node.array for node in walk(body) if isinstance(node, Store)} & arrays.keys()
+        narrow = (each for each in sorted(stored) if arrays[each].dtype.bits == 8)
+        if writer := next((each for each in narrow if is_pointer(variables.decls[each])), None):
             raise refused(f"a store to '{writer}' may change them")
         uses = [(access.index, where) for access, where in accesses(body) if access.array == name]
         box = isl.decided(lambda: _box(uses, rank - 1, read.proofs), unknown=None, seconds=_SECONDS)
