@@ -35,6 +35,7 @@ from polysched.frontend.c.file.names import Decl, key, variable
 from polysched.frontend.c.flow.exits import JUMPS, Exits, always_jumps, breaks, continues, flag_is_set, jumps, returns, without
 from polysched.frontend.c.flow.finals import final_value
 from polysched.frontend.c.flow.inline import calls_of, inlined
+from polysched.frontend.c.flow.steps import steps_in
 from polysched.frontend.c.loops import no_range, range_of
 from polysched.frontend.c.types import arithmetic, converted, dtype_of, promoted
 from polysched.frontend.c.variables import is_array, is_pointer
@@ -74,9 +75,9 @@ class Statements:
         if node.kind == CursorKind.IF_STMT:
             test, then, *other = children(node)
             if always_jumps(then):
-                return (self.branch_of(node, test, [then], [*other, *rest]),)
+                return (*self.hoisted(node), *self.branch_of(node, test, [then], [*other, *rest]))
             if other and always_jumps(other[0]):
-                return (self.branch_of(node, test, [then, *rest], other),)
+                return (*self.hoisted(node), *self.branch_of(node, test, [then, *rest], other))
         if always_jumps(node):
             return self.statement(node)  # nothing comes to the rest
         before, self.exits.left = self.exits.left, []
@@ -110,10 +111,21 @@ class Statements:
 
     def statement(self, node: Node) -> tuple[Stmt, ...]:
         """The statement, and before it what the functions do that it calls."""
+        if node.kind == CursorKind.IF_STMT:
+            return (*self.hoisted(node), *self.plain(node))
+        before, after = self.stepped(node, is_value=False) if node.kind.is_expression() else ((), ())
         called = self.hoisted(node)
-        if called and self.is_call(node):
-            return called
-        return (*called, *self.plain(node))
+        done = () if called and self.is_call(node) else self.plain(node)
+        return (*before, *called, *done, *after)
+
+    def stepped(self, node: Node, *, is_value: bool = True) -> tuple[tuple[Stmt, ...], tuple[Stmt, ...]]:
+        """What is done before and after an expression for the variables that it steps."""
+        before, after = list[Stmt](), list[Stmt]()
+        for step in steps_in(self.read, node, is_value=is_value):
+            (target,), is_after = children(step), unary_operator(step).startswith("post")
+            (after if is_after else before).append(self.update(step, target, None, unary_operator(step)[-1]))
+            self.read.results[step.hash] = self.read.value(target)
+        return tuple(before), tuple(after)
 
     def plain(self, node: Node) -> tuple[Stmt, ...]:
         match node.kind:
@@ -126,7 +138,7 @@ class Statements:
             case CursorKind.FOR_STMT:
                 return self.loop(node)
             case CursorKind.IF_STMT:
-                return (self.branch(node),)
+                return self.branch(node)
             case CursorKind.PAREN_EXPR:
                 return self.statement(bare(node))
             case kind if kind in JUMPS:
@@ -214,13 +226,14 @@ class Statements:
             raise error(decl, f"'{name}' has the type '{decl.type.spelling}'", "a nest has integers, float and double")
         if (value := initialiser(decl)) is None:
             return ()
-        before = self.hoisted(value)
-        is_fixed = is_integer(value) and key(decl) not in self.variables.written
+        stepped, after = self.stepped(value)
+        before = (*stepped, *self.hoisted(value))
+        is_fixed = is_integer(value) and not stepped and not after and key(decl) not in self.variables.written
         if is_fixed and (exact := self.read.shown_or_none(value)) is not None:
             self.variables.bindings[key(decl)] = exact
             return before
         array = self.read.scalar(decl, self.read.dtype(value))
-        return (*before, Store(array.name, (), self.read.value(value), self.source.loc(decl)))
+        return (*before, Store(array.name, (), self.read.value(value), self.source.loc(decl)), *after)
 
     def local_pointer(self, decl: Node) -> tuple[Stmt, ...]:
         """Nothing is done: the pointer is another name for what it points to."""
@@ -342,17 +355,23 @@ class Statements:
                 message = f"the body writes '{stmt.array}', which the condition of the loop reads"
                 raise self.source.error(node, message, "copy the bound to a variable before the loop")
 
-    def branch(self, node: Node) -> If:
+    def branch(self, node: Node) -> tuple[Stmt, ...]:
         test, then, *other = children(node)
         return self.branch_of(node, test, [then], other)
 
-    def branch_of(self, node: Node, test: Node, first: list[Node], second: list[Node]) -> If:
+    def branch_of(self, node: Node, test: Node, first: list[Node], second: list[Node]) -> tuple[Stmt, ...]:
+        """What the condition steps comes before the branches."""
+        before, after = self.stepped(test)
         cond = self.read.condition(test)
+        if after:
+            holds = Array(self.variables.fresh("holds"), boolean, (), "private")
+            tested = Alloc(holds, self.source.loc(test)), Store(holds.name, (), cond, self.source.loc(test))
+            before, cond = (*before, *tested, *after), Load(holds.name, (), boolean)
         with self.read.given(cond):
             then = self.block(first)
         with self.read.given(Unary("!", cond)):
             other = self.block(second)
-        return If(cond, then, other, self.source.loc(node))
+        return (*before, If(cond, then, other, self.source.loc(node)))
 
     def refused(self, node: Node) -> InputError:
         if node.kind == CursorKind.CALL_EXPR:
