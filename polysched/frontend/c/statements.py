@@ -42,9 +42,9 @@ from polysched.frontend.c.variables import is_array, is_pointer
 from polysched.ir.build import conjunction
 from polysched.ir.dtypes import boolean, i64
 from polysched.ir.effects import may_change
-from polysched.ir.node import stored
+from polysched.ir.node import stored, substitute
 from polysched.ir.node import walk as walk_ir
-from polysched.ir.nodes import COMPARISONS, Alloc, Array, Const, Expr, For, If, Load, Stmt, Store, Unary, Var
+from polysched.ir.nodes import COMPARISONS, Alloc, Array, Binary, Const, Expr, For, If, Load, Stmt, Store, Unary, Var
 from polysched.ir.text import show
 from polysched.model.affine import NotAffine
 
@@ -271,14 +271,30 @@ class Statements:
         name = variables.loop_name(decl, (loop.var for loop in outside.loops))
         loop = For(name, found.lo, found.hi, found.step, (), loc=self.source.loc(node))
         self.require_affine(node, loop)
+        is_of_data = self.is_of_data(node, loop)
+        if is_of_data:
+            name = variables.fresh(decl.spelling)
+            loop = replace(loop, var=name)
         loop, kept, final = self.kept(decl, loop)
+        value: Expr = Var(name)
+        if loop.step < 0 and is_of_data:
+            if may_change(loop.lo):
+                message = "this loop counts down from what data tells"
+                raise self.source.error(node, message, "count up, from 0 to the number of iterations")
+            loop, value = ascending(loop)
+            final = tuple(replace(stmt, value=substitute(stmt.value, {name: value})) for stmt in final)
         bindings = dict(variables.bindings)
         self.read.where = outside.inside(loop)
-        variables.bindings[key(decl)] = Var(name)
+        variables.bindings[key(decl)] = value
         started, body = self.iteration(children(node)[-1], head, final)
         self.read.where, variables.bindings = outside, bindings
         self.require_fixed(node, loop.hi, body)
         return (*before, *kept, *started, replace(loop, body=body))
+
+    def is_of_data(self, node: Node, loop: For) -> bool:
+        """May the loop be a part of a statement? There, loops count up, and no two have one name."""
+        is_left = breaks(node) or (self.exits.back is not None and returns(node))
+        return is_left or may_change(loop.lo, loop.hi, *self.read.where.conditions)
 
     def kept(self, decl: Decl, loop: For) -> tuple[For, tuple[Stmt, ...], tuple[Stmt, ...]]:
         """The loop, what is done before it for the value that its variable has behind it, and where it is left."""
@@ -384,6 +400,16 @@ class Statements:
             return self.source.error(node, "this has no effect", "assign it, or delete it")
         hint = "a region has loops, branches and assignments"
         return self.source.error(node, f"'{self.source.text(node)}' cannot be in a region", hint)
+
+
+def ascending(loop: For) -> tuple[For, Expr]:
+    """The loop as one from 0 on, and what its variable was, in terms of the new one."""
+    size = -loop.step
+    count: Expr = Binary("-", loop.lo, loop.hi)
+    if size > 1:
+        count = Binary("floordiv", Binary("+", count, Const(size - 1)), Const(size))
+    steps: Expr = Var(loop.var) if size == 1 else Binary("*", Var(loop.var), Const(size))
+    return replace(loop, lo=Const(0), hi=count, step=1), Binary("-", loop.lo, steps)
 
 
 def _flag(name: str, loc: Loc) -> tuple[Stmt, ...]:
