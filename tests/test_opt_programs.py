@@ -1,4 +1,4 @@
-"""Programs with rows of pointers, structures by value, and calls that print: rewritten, they print what they printed."""
+"""Programs with rows of pointers, structures by value and calls that print: rewritten, they print what they printed."""
 
 from __future__ import annotations
 

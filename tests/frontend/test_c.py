@@ -9,7 +9,6 @@ from textwrap import dedent
 
 import pytest
 
-from polysched.errors import InputError
 from polysched.frontend.c.read import read_c
 from polysched.frontend.c.region import Region
 from polysched.ir.interp import evaluate

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -52,7 +53,13 @@ def test_example(tmp_path: Path) -> None:
 HEAD = """
 double g;
 static void axpy(int n, double a, const double *x, double *y) { for (int k = 0; k < n; k++) y[k] += a * x[k]; }
-static double dot(const double *x, const double *y, int n) { double s = 0; int i; for (i = 0; i < n; i++) s += x[i] * y[i]; return s; }
+static double dot(const double *x, const double *y, int n)
+{
+    double s = 0;
+    int i;
+    for (i = 0; i < n; i++) s += x[i] * y[i];
+    return s;
+}
 static int find(const double *x, int n, double lim)
 {
     for (int i = 0; i < n; i++) { if (x[i] > lim) return i; if (x[i] == lim) return -i; }
@@ -83,7 +90,11 @@ FUNCTIONS = {
         out[1] = i; out[2] = q;""",
     "steps(int n, int m, double a[n], double b[2 * n], int c[n])": """
         int k = 0, z = n;
-        for (int i = 0; i < n; i++) { if (a[i] > 0) b[k++] = a[i]; c[i] = --z + m; if (k++ % 3 == 0) a[i] += z; else a[i] -= k; }""",
+        for (int i = 0; i < n; i++) {
+            if (a[i] > 0) b[k++] = a[i];
+            c[i] = --z + m;
+            if (k++ % 3 == 0) a[i] += z; else a[i] -= k;
+        }""",
     "calls(int n, int m, double A[n][m], double B[n][m], double v[n])": """
         for (int i = 1; i < n; i++) {
             axpy(m, v[i] * 2, A[i - 1], A[i]);
@@ -112,7 +123,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Programs:
 @pytest.mark.parametrize("sizes", [(1, 1), (2, 3), (5, 4), (9, 12)])
 def test_as_gcc(programs: Programs, name: str, sizes: tuple[int, int]) -> None:
     order = next(head for head in FUNCTIONS if head.startswith(f"{name}("))
-    parameters = [each.split()[-1].lstrip("*").partition("[")[0] for each in order.partition("(")[2][:-1].split(", ")]
+    parameters = re.findall(r"(?:int|double) (\w+)", order)
     programs.check(name, dict(zip("nm", sizes, strict=True)), order=parameters)
 
 
@@ -125,7 +136,7 @@ def test_as_gcc(programs: Programs, name: str, sizes: tuple[int, int]) -> None:
         ("for (int i = 0; i < n; i++) { int k = i; a[k++] = k; }", "inside of an expression"),
         ("for (int i = 0; i < n; i++) { int k = i; a[0] = n > 2 ? k++ : 1; a[1] = k; }", "inside of an expression"),
         ("for (int i = 0; i < n; i++) a[0] = i++;", "is changed in the body of its loop"),
-        ("int k = n; for (k = k - 1; k >= 0; k--) { if (a[k] > 3) break; a[k] = 1; }", "counts down from what data tells"),
+        ("int k = n; for (k = k - 1; k >= 0; k--) { if (a[k] > 3) break; a[k] = 1; }", "counts down from what data"),
         ("if (n > 3) return; a[0] = 1;", "return leaves the region"),
     ],
 )

@@ -15,7 +15,16 @@ from clang.cindex import CursorKind, TypeKind
 
 from polysched.errors import InputError
 from polysched.frontend.c.declarations import Extent, declared
-from polysched.frontend.c.file.clang import Node, children, constant, is_integer, operands, operator, stripped, unary_operator
+from polysched.frontend.c.file.clang import (
+    Node,
+    children,
+    constant,
+    is_integer,
+    operands,
+    operator,
+    stripped,
+    unary_operator,
+)
 from polysched.frontend.c.file.names import Decl, Field, Key, Member, field_of, key, variable
 from polysched.frontend.c.numbers import Numbers
 from polysched.frontend.c.types import greatest
@@ -148,7 +157,9 @@ class Elements(Numbers):
         if name not in self.arrays:
             dtype, extents = declared(self.variables, decl)
             before, self.where = self.where, Where()
-            shape = tuple(self.apart(name, k) if isinstance(each, str) else self.extent(each) for k, each in enumerate(extents))
+            shape = tuple(
+                self.apart(name, k) if isinstance(each, str) else self.extent(each) for k, each in enumerate(extents)
+            )
             self.where = before
             space = "private" if key(decl) in self.variables.declared else "global"
             if name in self.variables.rows and space == "private":

@@ -160,6 +160,7 @@ def _region(macros: Macros, marked: Marked, name: str, pure: frozenset[str]) -> 
         variables.expressions[each.array] = each.first
         proofs.assumptions += [f"{distance} >= 0" for distance in each.distances.values()]
     _require_addresses(source, shared, variables)
+    own = {read.outside, *(name for each in rows for name in (each.first, *each.distances.values()))}
     expansions, conditions = preprocessed(macros, marked, map(root, variables.decls.values()))
     return Region(
         function=function,
@@ -179,7 +180,7 @@ def _region(macros: Macros, marked: Marked, name: str, pure: frozenset[str]) -> 
         assumptions=tuple(dict.fromkeys(chain(*reached.values(), *sized, proofs.assumptions))),
         macros=expansions,
         conditions=conditions,
-        taken=source.names | {name for each in rows for name in (each.first, *each.distances.values())} | {read.outside},
+        taken=source.names | own,
         replaced=macros_of_keywords(source, marked),
     )
 

@@ -32,7 +32,17 @@ from polysched.frontend.c.file.clang import (
 )
 from polysched.frontend.c.file.heads import Head, Start, head_of
 from polysched.frontend.c.file.names import Decl, key, variable
-from polysched.frontend.c.flow.exits import JUMPS, Exits, always_jumps, breaks, continues, flag_is_set, jumps, returns, without
+from polysched.frontend.c.flow.exits import (
+    JUMPS,
+    Exits,
+    always_jumps,
+    breaks,
+    continues,
+    flag_is_set,
+    jumps,
+    returns,
+    without,
+)
 from polysched.frontend.c.flow.finals import final_value
 from polysched.frontend.c.flow.inline import calls_of, inlined
 from polysched.frontend.c.flow.steps import steps_in
@@ -105,7 +115,8 @@ class Statements:
                     before = self.hoisted(value[0])
                     before = (*before, Store(exits.result, (), self.read.value(value[0]), loc))
         if flag is None:
-            raise self.source.error(node, f"{what} leaves the region", "put the pragmas around less, or around that loop")
+            hint = "put the pragmas around less, or around that loop"
+            raise self.source.error(node, f"{what} leaves the region", hint)
         exits.left.append(flag)
         return (*before, Store(flag, (), Const(False, boolean), loc))
 
@@ -282,7 +293,7 @@ class Statements:
                 message = "this loop counts down from what data tells"
                 raise self.source.error(node, message, "count up, from 0 to the number of iterations")
             loop, value = ascending(loop)
-            final = tuple(replace(stmt, value=substitute(stmt.value, {name: value})) for stmt in final)
+            final = substitute(final, {name: value})
         bindings = dict(variables.bindings)
         self.read.where = outside.inside(loop)
         variables.bindings[key(decl)] = value
@@ -301,7 +312,7 @@ class Statements:
         if key(decl) not in self.variables.written:
             return loop, (), ()
         dtype = self.variables.types[self.variables.name(decl)]
-        scalar, before = self.read.scalar(decl, dtype).name, ()
+        scalar, before = self.read.scalar(decl, dtype).name, tuple[Stmt, ...]()
         if any(isinstance(part, Load) and part.array == scalar for part in walk_ir(loop.lo)):
             start = Array(self.variables.fresh(f"{scalar}_start"), i64, (), "private")
             before = Alloc(start, loop.loc), Store(start.name, (), loop.lo, loop.loc)
@@ -319,7 +330,7 @@ class Statements:
         on = self.variables.fresh("on") if continues(node) else None
         self.exits = Exits(going, on, around.back, around.result, final)
         tests = [going] * bool(going) + [around.back] * (around.back is not None and returns(node))
-        goes = conjunction(map(flag_is_set, tests))
+        goes = conjunction(flag_is_set(flag) for flag in tests if flag)
         with self.read.given(goes) if tests else nullcontext():
             body = self.block([node])
             if on:

@@ -123,7 +123,9 @@ class Variables:
         return (decl.location.offset if decl is not None else 1 << 62), name
 
 
-def find_variables(source: Source, function: Node, statements: Sequence[Node], called: Sequence[Node] = ()) -> Variables:
+def find_variables(
+    source: Source, function: Node, statements: Sequence[Node], called: Sequence[Node] = ()
+) -> Variables:
     """Also of the functions that are `called` and may be taken in, whose parameters are declared, too."""
     loops, written, declared = _scan((*statements, *called))
     every_loop, every_written, _ = _scan((function, *called))

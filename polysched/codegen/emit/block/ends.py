@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from polysched.ir.dtypes import boolean
-from polysched.ir.node import flattened, stored, variables, walk
+from polysched.ir.node import flattened, loaded, stored, variables, walk
 from polysched.ir.nodes import Alloc, Barrier, Expr, For, If, Let, Load
 
 
@@ -23,7 +23,8 @@ def goes_while(loop: For) -> Expr | None:
     if any(isinstance(node, Barrier) for node in walk(loop.body)):
         return None
     for part in flattened(last.cond, "&&"):
-        if isinstance(part, Load) and part.dtype == boolean and part.array in stored(last.then) - own:
-            if own.isdisjoint(variables(part)) and not any(isinstance(node, Load) for node in walk(part.index)):
-                return part
+        match part:
+            case Load(array, index, dtype) if dtype == boolean and array in stored(last.then) - own:
+                if own.isdisjoint(variables(index)) and not loaded(index):
+                    return part
     return None

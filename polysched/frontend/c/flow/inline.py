@@ -22,7 +22,17 @@ from clang.cindex import CursorKind, TypeKind
 from polysched.errors import InputError
 from polysched.frontend.c.calls import body_of, only_computes
 from polysched.frontend.c.expressions import Expressions
-from polysched.frontend.c.file.clang import Node, bare, children, is_integer, operands, operator, stripped, unary_operator, walk
+from polysched.frontend.c.file.clang import (
+    Node,
+    bare,
+    children,
+    is_integer,
+    operands,
+    operator,
+    stripped,
+    unary_operator,
+    walk,
+)
 from polysched.frontend.c.file.names import Decl, Field, Member, copied, key, root, set_by, variable
 from polysched.frontend.c.file.source import Source, read
 from polysched.frontend.c.flow.exits import Exits, without
@@ -77,7 +87,9 @@ def _is_taken_in(read: Expressions, call: Node) -> bool:
     statements = children(body)
     is_value = len(statements) == 1 and statements[0].kind == CursorKind.RETURN_STMT
     is_value = is_value and not any(True for _ in _calls(read, statements[0]))
-    return not (numbers and dtype_of(call.type) and (is_value or only_computes(function, body, frozenset({key(function)}))))
+    if not (numbers and dtype_of(call.type)):
+        return True
+    return not (is_value or only_computes(function, body, frozenset({key(function)})))
 
 
 def bodies_in(nodes: Sequence[Node]) -> list[Node]:
@@ -115,9 +127,9 @@ def inlined(statements: Statements, call: Node, statement: Node) -> tuple[Stmt, 
         raise source.error(call, f"'{name}' has {len(parameters)} parameters", "give it as many arguments")
     bindings, pointers, exits = dict(variables.bindings), dict(read.pointers), statements.exits
     arguments, read.arguments = read.arguments, {}
-    copies = {key(to): _copied(statements, of, to) for to, of in zip(parameters, passed, strict=True) if _is_structure(to)}
-    given = [each for each in zip(parameters, passed, strict=True) if not _is_structure(each[0])]
-    before = [stmt for each in given for stmt in _passed(statements, *each)]
+    pairs = list(zip(parameters, passed, strict=True))
+    copies = {key(to): _copied(statements, of, to) for to, of in pairs if _is_structure(to)}
+    before = [stmt for to, of in pairs if not _is_structure(to) for stmt in _passed(statements, to, of)]
     dtype = dtype_of(function.type.get_result())
     if dtype is None and function.type.get_result().get_canonical().kind != TypeKind.VOID:
         raise source.error(call, f"'{name}' returns no number", "write what the function does in place of the call")
@@ -204,10 +216,10 @@ def _passed(statements: Statements, parameter: Node, argument: Node) -> tuple[St
     is_old = parameter.semantic_parent.type.kind == TypeKind.FUNCTIONNOPROTO
     if is_old and dtype_of(argument.type) != dtype:
         raise _refused(statements, argument, parameter, "is given a number of another type")
-    if is_integer(argument) and key(parameter) not in variables.written | variables.exposed:
-        if (exact := read.shown_or_none(argument)) is not None:
-            variables.bindings[key(parameter)] = exact
-            return ()
+    is_fixed = is_integer(argument) and key(parameter) not in variables.written | variables.exposed
+    if is_fixed and (exact := read.shown_or_none(argument)) is not None:
+        variables.bindings[key(parameter)] = exact
+        return ()
     value = converted(read.value(argument), dtype)
     return (Store(read.scalar(parameter, dtype).name, (), value, loc),)
 

@@ -6,7 +6,8 @@
     }
 
 Each reads and sets one number, `outside`, so that no schedule leaves one out, repeats it, or has two change places.
-What is called is a macro of the new text, with the literals of the call in it: `#define printf_1(w, a) (printf)("%d\\n", a)`.
+What is called is a macro of the new text, with the literals of the call in it:
+`#define printf_1(w, a) (printf)("%d\\n", a)`.
 """
 
 from __future__ import annotations
@@ -29,11 +30,12 @@ if TYPE_CHECKING:
 
 _PRINT = ("printf", "fprintf", "puts", "putchar", "fputs", "fputc", "putc", "fflush")
 _OTHERS = ("rand", "srand", "random", "srandom", "time", "clock", "sleep", "usleep")
+_STREAMS = ("FILE *", "struct _IO_FILE *")
 _LONG = (TypeKind.LONG, TypeKind.ULONG)
 
 
 def is_outside(read: Expressions, call: Node) -> bool:
-    """Is it a function of the C library whose effects nothing in a region can see, with numbers, literals and streams?"""
+    """Is it a function of the C library that nothing in a region sees the effects of, and can it be called as here?"""
     function = call.referenced
     if function is None or function.kind != CursorKind.FUNCTION_DECL or body_of(function) is not None:
         return False
@@ -76,7 +78,8 @@ def _literal(node: Node) -> str | None:
         words = [token.spelling for token in tokens]
     except UnicodeDecodeError:
         return None
-    if not tokens or any(token.kind != TokenKind.LITERAL or not word.endswith('"') for token, word in zip(tokens, words)):
+    are_literals = all(token.kind == TokenKind.LITERAL for token in tokens) and all(word[-1:] == '"' for word in words)
+    if not tokens or not are_literals:
         return None
     text = " ".join(words)
     return None if "\n" in text or not text.isprintable() else text.replace("{", "{{").replace("}", "}}")
@@ -85,7 +88,7 @@ def _literal(node: Node) -> str | None:
 def _stream(read: Expressions, node: Node) -> str | None:
     """A FILE * that the region does not change."""
     decl = variable(node)
-    if decl is None or node.kind != CursorKind.DECL_REF_EXPR or node.type.spelling not in ("FILE *", "struct _IO_FILE *"):
+    if decl is None or node.kind != CursorKind.DECL_REF_EXPR or node.type.spelling not in _STREAMS:
         return None
     is_fixed = key(decl) not in read.variables.written | read.variables.declared
     is_seen = decl.location.is_in_system_header or read.source.is_here(decl)

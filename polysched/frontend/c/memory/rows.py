@@ -32,42 +32,44 @@ _BETWEEN = ("{ [a] -> [x] : a <= x }", "{ [a] -> [x] : x <= a }")
 
 def pointer_rows(body: tuple[Stmt, ...], arrays: dict[str, Array], read: Expressions) -> Iterator[Rows]:
     """The arrays of pointers of a region, whose shapes are known."""
-    variables = read.variables
-    for name in variables.rows.keys() & arrays.keys():
-        decl, rank = variables.decls[name], len(arrays[name].shape)
+    for name in sorted(read.variables.rows.keys() & arrays.keys()):
+        yield _rows(name, body, arrays, read)
 
-        def refused(why: str) -> InputError:
-            message = f"the elements of '{decl.spelling}' are pointers, and {why}"
-            return read.source.error(decl, message, f"declare it as one array, as in double {decl.spelling}[n][m]")
 
-        if max(variables.rows[name]) != rank - 1:
-            raise refused("they lead to arrays of several dimensions")
-        stored = {node.array for node in walk(body) if isinstance(node, Store)} & arrays.keys()
-        narrow = (each for each in sorted(stored) if arrays[each].dtype.bits == 8)
-        if writer := next((each for each in narrow if is_pointer(variables.decls[each])), None):
-            raise refused(f"a store to '{writer}' may change them")
-        uses = [(access.index, where) for access, where in accesses(body) if access.array == name]
-        box = isl.decided(lambda: _box(uses, rank - 1, read.proofs), unknown=None, seconds=_SECONDS)
-        if box is None:
-            raise refused("which of its rows are used depends on data, or is no range")
-        bounds = [_bounds(box, k, read.proofs) for k in range(rank - 1)]
-        with clock.running(_SECONDS):
-            least = extent_of(((index[-1], where) for index, where in uses), read.proofs)
-        is_used = read.proofs.text(box.params(), _sizes(box))
-        if least is None or not is_used or any(bound is None for bound in bounds):
-            raise refused("how many there are is no sum of parameters")
-        spelled = [tuple(c_text(end, variables.expressions) for end in bound) for bound in bounds if bound]
-        extents = [c_text(extent, variables.expressions) for extent in arrays[name].shape[1:]]
-        yield Rows(
-            array=name,
-            pointers=decl.spelling,
-            first=variables.own(f"{name}_first"),
-            ranges=tuple(spelled),
-            extents=tuple(extents),
-            distances={k: size for k, size in sorted(variables.rows[name].items())},
-            least=c_text(least, variables.expressions),
-            is_used=is_used,
-        )
+def _rows(name: str, body: tuple[Stmt, ...], arrays: dict[str, Array], read: Expressions) -> Rows:
+    variables, rank = read.variables, len(arrays[name].shape)
+    decl = variables.decls[name]
+
+    def refused(why: str) -> InputError:
+        message = f"the elements of '{decl.spelling}' are pointers, and {why}"
+        return read.source.error(decl, message, f"declare it as one array, as in double {decl.spelling}[n][m]")
+
+    if max(variables.rows[name]) != rank - 1:
+        raise refused("they lead to arrays of several dimensions")
+    stored = {node.array for node in walk(body) if isinstance(node, Store)} & arrays.keys()
+    narrow = (each for each in sorted(stored) if arrays[each].dtype.bits == 8)
+    if writer := next((each for each in narrow if is_pointer(variables.decls[each])), None):
+        raise refused(f"a store to '{writer}' may change them")
+    uses = [(access.index, where) for access, where in accesses(body) if access.array == name]
+    box = isl.decided(lambda: _box(uses, rank - 1, read.proofs), unknown=None, seconds=_SECONDS)
+    if box is None:
+        raise refused("which of its rows are used depends on data, or is no range")
+    with clock.running(_SECONDS):
+        least = extent_of(((index[-1], where) for index, where in uses), read.proofs)
+    bounds = [bound for k in range(rank - 1) if (bound := _bounds(box, k, read.proofs)) is not None]
+    is_used = read.proofs.text(box.params(), _sizes(box))
+    if least is None or not is_used or len(bounds) < rank - 1:
+        raise refused("how many there are is no sum of parameters")
+    return Rows(
+        array=name,
+        pointers=decl.spelling,
+        first=variables.own(f"{name}_first"),
+        ranges=tuple((c_text(lo, variables.expressions), c_text(hi, variables.expressions)) for lo, hi in bounds),
+        extents=tuple(c_text(extent, variables.expressions) for extent in arrays[name].shape[1:]),
+        distances=dict(sorted(variables.rows[name].items())),
+        least=c_text(least, variables.expressions),
+        is_used=is_used,
+    )
 
 
 def _box(uses: list[tuple[tuple[Expr, ...], Where]], rank: int, proofs: Proofs) -> isl.Set | None:
@@ -108,7 +110,7 @@ def _hull(box: isl.Set, k: int) -> isl.Set:
 
 
 def _sizes(box: isl.Set) -> tuple[str, ...]:
-    return tuple(box.get_dim_name(isl.dim_type.param, k) for k in range(box.dim(isl.dim_type.param)))
+    return tuple(str(box.get_dim_name(isl.dim_type.param, k)) for k in range(box.dim(isl.dim_type.param)))
 
 
 def _bounds(box: isl.Set, k: int, proofs: Proofs) -> tuple[Expr, Expr] | None:
