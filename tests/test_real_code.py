@@ -21,7 +21,7 @@ void f(int n, struct s *p, double *a)
         for (j = 0; j < 4; j++)
             a[4 * i + j] = p->x[i];
     if (n > 3) for (i = 0; i < n; i++) a[i] = 0;
-    while (n--) for (i = 0; i < 9; i++) { if (a[i] > 2) break; a[i] = 1; }
+    while (n--) for (i = 0; i < 9; i++) { while (a[i] > 2) a[i]--; }
 }
 """
 
@@ -45,7 +45,7 @@ def test_the_table(repository, monkeypatch, capsys):
     assert rows[:4] == [
         "some/src/taken.c:7: taken",
         "some/src/taken.c:10: taken",
-        "some/src/taken.c:11: refused: break cannot be in a region",
+        "some/src/taken.c:11: refused: a while loop cannot be in a region",
         "some/src/unread.c:2: unread: the file does not parse: 'missing.h' file not found",
     ]
     assert rows[5].split() == ["some", "2", "1", "4", "2", "50", "0", "0"]

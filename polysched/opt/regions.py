@@ -158,6 +158,8 @@ def _compiled(region: Region, job: Job) -> Compiled | str:
         return f"{TARGETS[target].language} has no {', '.join(sorted(calls))}"
     if TARGETS[target].has_grid and region.interleaved:
         return "arrays of structures stay on the host, since the rest of these would be copied back, too"
+    if TARGETS[target].has_grid and region.rows:
+        return "rows of pointers stay on the host, since what lies between them would be copied back, too"
     schedule = script.schedule_of(region.function) if script else None
     if schedule and options == Options():  # no flag says otherwise
         options = schedule.history.options

@@ -9,7 +9,6 @@ from textwrap import dedent
 
 import pytest
 
-from polysched.errors import InputError
 from polysched.frontend.c.read import read_c
 from polysched.frontend.c.region import Region
 from polysched.ir.interp import evaluate
@@ -200,8 +199,7 @@ def test_what_follows_a_loop_variable(region: Callable[..., Region], after: str,
     if is_dead:
         assert read().function.sizes == ("n",)
     else:
-        with pytest.raises(InputError, match="the loop variable 'i' is read after the region"):
-            read()
+        assert "i_2" in [array.name for array in read().function.arrays]
 
 
 @pytest.mark.parametrize(
@@ -223,8 +221,7 @@ def test_loops_around_a_region(read: Callable[..., tuple[Region, ...]], around: 
     if is_dead:
         assert read(text)[0].function.sizes == ("m",)
     else:
-        with pytest.raises(InputError, match="the loop variable 'i' is read after the region"):
-            read(text)
+        assert "i_2" in [array.name for array in read(text)[0].function.arrays]
 
 
 # --- what a region assumes

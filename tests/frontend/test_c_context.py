@@ -60,11 +60,6 @@ REFUSED = {
         region_in("register double s = 0;", "for (int i = 0; i < n; i++) s += A[i];", "A[0] = s;"),
         "3:1: 's' is in a register, and has no address",
     ),
-    "a loop variable after a break": (
-        "int k(int n, int c, double *restrict A)\n{\nint i = 0;\nfor (int t = 0; t < 3; i = 0, t++) {\n#pragma scop\n"
-        "for (i = 0; i < n; i++) A[i] += 1;\n#pragma endscop\nif (t == c) break;\n}\nreturn i;\n}\n",
-        "10:8: the loop variable 'i' is read after the region, which does not set it",
-    ),
 }
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Set
 
 from polysched.codegen.emit import foreign, helpers
+from polysched.codegen.emit.block.ends import goes_while
 from polysched.codegen.emit.dialect import Dialect
 from polysched.codegen.emit.gcc.dot_rows import DotRow, dot_row
 from polysched.codegen.emit.gcc.few_iterations import sums_of_few_iterations
@@ -237,6 +238,8 @@ class Printer(Speller):
         advance = ("++" if loop.step > 0 else "--") if size == 1 else f" {'+' if loop.step > 0 else '-'}= {size}"
         own = self.integer(loop.var)
         self.open(f"for ({own} {var} = {lo}; {var} {'<' if loop.step > 0 else '>'} {hi}; {var}{advance})")
+        if going := goes_while(loop):
+            self.line(f"if (!{self.expr(going, BINDING['*'])}) break;")
         self.body(loop)
         self.close()
 

@@ -39,12 +39,14 @@ from string import Template
 from types import MappingProxyType
 
 from polysched.codegen.emit import helpers
+from polysched.codegen.emit.block.macros import APART, MACROS
+from polysched.codegen.emit.block.rows import declared_rows
 from polysched.codegen.emit.dialect import CUDA, C
 from polysched.codegen.emit.gcc.dot_rows import LOCALS, DotRow, added_dots, dot_of
 from polysched.codegen.emit.names import RESERVED, Names
 from polysched.codegen.emit.printer import Printer
 from polysched.codegen.emit.source import parameters
-from polysched.codegen.emit.spelling import BINDING
+from polysched.codegen.emit.spelling import BINDING, PRIMARY
 from polysched.codegen.parallel.threads import known
 from polysched.config.heuristics.code import COPIED_STATEMENTS
 from polysched.errors import InputError
@@ -65,36 +67,6 @@ _DIALECT = replace(
     C, name="a C block", types=_TYPES, least=_LEAST, signed_wraps=False, zero_divisor="", hides_zeros=False
 )
 
-# The parameters and the lines of each macro. Operands are pure: it does not matter how often one is computed. As in
-# `helpers`, the smallest integer divided by -1 wraps.
-_MACROS = {
-    "min": ("(a, b)", "(${wide}(b) < ${wide}(a) ? (b) : (a))"),
-    "max": ("(a, b)", "(${wide}(b) > ${wide}(a) ? (b) : (a))"),
-    "truncdiv": ("(a, b)", "((b) == -1 ? ($T)(0 - ($U)(a)) : ($T)((a) / (b)))"),
-    "truncmod": ("(a, b)", "((b) == -1 ? 0 : ($T)((a) % (b)))"),
-    "floordiv": (
-        "(a, b)",
-        "((b) == -1 ? ($T)(0 - ($U)(a)) :",
-        "            ($T)((a) / (b) - ((a) % (b) != 0 && ((a) % (b) < 0) != ((b) < 0))))",
-    ),
-    "dot": ("(a, b)", "(($T)(($U)((short)(a) * (short)(b)) + ($U)(((a) >> 16) * ((b) >> 16))))"),
-    "dot_bytes": (
-        "(a, b)",
-        "((unsigned char)(a) * (signed char)(b) + (unsigned char)((a) >> 8) * (signed char)((b) >> 8) +",
-        " (unsigned char)((a) >> 16) * (signed char)((b) >> 16) +",
-        " (unsigned char)((a) >> 24) * (signed char)((b) >> 24))",
-    ),
-    "floormod": (
-        "(a, b)",
-        "((b) == -1 ? 0 :",
-        "            ($T)((a) % (b) + ((a) % (b) != 0 && ((a) % (b) < 0) != ((b) < 0) ? (b) : 0)))",
-    ),
-}
-_APART = (
-    "(p, m, q, n)",
-    "((__UINTPTR_TYPE__)((p) + (m)) <= (__UINTPTR_TYPE__)(q) ||",
-    " (__UINTPTR_TYPE__)((q) + (n)) <= (__UINTPTR_TYPE__)(p))",
-)
 _IN_QUOTES = str.maketrans({'"': "'", "\\": "/", "\n": " "})
 _OTHER_BUILD = "has another branch in this build: run polysched opt again, with the -D and -U of this build"
 _WIDTH = 105  # of the lines of a condition
@@ -138,11 +110,12 @@ class _Block(Printer):
         body = self.printed(2, self.kernel)
         tests = list(self.tests(valid_sizes))
         locals_ = self.printed(2, self.declare_locals)
+        rows = self.printed(1, self.declare_rows)
         sizes = self.printed(1, self.declare_sizes)
         begin = self.printed(0, lambda: self.begin(body))
         condition = self.printed(1, lambda: self.condition(tests))
         end = self.printed(0, lambda: self.end(body))
-        before = [*begin, *sizes, *condition, *locals_, *body, "    } else {"]
+        before = [*begin, *rows, *sizes, *condition, *locals_, *body, "    } else {"]
         self.require_keywords(before)
         return self.indented(before), self.indented(["    }", *end])
 
@@ -207,11 +180,7 @@ class _Block(Printer):
 
     def tests(self, valid_sizes: isl.Set) -> Iterator[str]:
         """What must hold, each a condition in C; the assumptions are about the sizes as the user has them."""
-        for macro in self.region.macros:
-            self.needs_same = self.needs_same or not macro.is_number
-            yield self.has_stayed(macro)
-        for assumption in self.region.assumptions:
-            yield f"({assumption})" if "||" in assumption or "?" in assumption else assumption
+        yield from self.assumed()
         for test in flattened(condition(valid_sizes.gist(self.assumed_signs())), "&&"):
             if test != Const(True, boolean):
                 yield self.expr(test, BINDING["|"])
@@ -229,6 +198,14 @@ class _Block(Printer):
                 tests = list(dict.fromkeys(test for each in worth for test in each))
                 yield tests[0] if len(tests) == 1 else f"({' || '.join(tests)})"
             yield self.several_threads()
+
+    def assumed(self) -> Iterator[str]:
+        """What can be tested by the names of the text alone, and of rows of pointers."""
+        for macro in self.region.macros:
+            self.needs_same = self.needs_same or not macro.is_number
+            yield self.has_stayed(macro)
+        for assumption in self.region.assumptions:
+            yield f"({assumption})" if "||" in assumption or "?" in assumption else assumption
 
     def has_stayed(self, macro: Expansion) -> str:
         """Does it stand for what it stood for?"""
@@ -258,6 +235,14 @@ class _Block(Printer):
         self.line(f"{row}) {{")
 
     # --- what it declares
+
+    def declare_rows(self) -> None:
+        if self.region.outside:
+            self.line(f"long long {self.region.outside} = 0;")
+        distances = {name for rows in self.region.rows for name in rows.distances.values()}
+        tests = [test for test in self.assumed() if distances.isdisjoint(re.findall(r"\w+", test))]
+        for rows in self.region.rows:
+            self.lines += ["    " + line for line in declared_rows(rows, tests, self.names.fresh)]
 
     def declare_sizes(self) -> None:
         for name in self.fn.sizes:
@@ -328,10 +313,13 @@ class _Block(Printer):
             yield self.macros["text"], ("(...)", "#__VA_ARGS__")
             yield self.macros["same"], ("(as, ...)", f"(__builtin_strcmp(as, {self.macros['text']}(__VA_ARGS__)) == 0)")
         if self.needs_apart:
-            yield self.macros["apart"], _APART
+            yield self.macros["apart"], APART
+        for name, (count, text) in self.region.calls.items():
+            operands = [f"a{k}" for k in range(count)]
+            yield name, (f"({', '.join(['w', *operands])})", text.format(*operands))
         for dtype in ALL.values():
             types = {"T": self.type(dtype), "U": self.type(ALL[f"u{dtype.bits}"]), "wide": "(float)" * (dtype == f16)}
-            for op, texts in _MACROS.items():
+            for op, texts in MACROS.items():
                 if (op, dtype) in self.helpers:
                     lines = tuple(Template(text).substitute(types) for text in texts)
                     yield self.macros[helpers.name_of(op, dtype)], lines
@@ -351,8 +339,13 @@ class _Block(Printer):
             self.line(line)
         self.close()
 
+    def call(self, expr: Call) -> tuple[str, int]:
+        if expr.fn in self.region.calls:
+            return f"{expr.fn}({', '.join(map(self.expr, expr.args))})", PRIMARY
+        return super().call(expr)
+
     def helper(self, op: str, dtype: DType) -> str:
-        assert op in _MACROS, f"a block has no function for {op}"
+        assert op in MACROS, f"a block has no function for {op}"
         return self.macros[super().helper(op, dtype)]
 
     def constant(self, value: int | float | bool, dtype: DType) -> str:

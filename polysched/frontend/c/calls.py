@@ -33,11 +33,13 @@ _DECLARATIONS = (CursorKind.VAR_DECL, CursorKind.PARM_DECL)
 
 def called(reader: Numbers, node: Node) -> Expr:
     """The value of a call; InputError if the function may write memory, for all that is known."""
+    if node.hash in reader.results:
+        return reader.results[node.hash]
     function = node.referenced
     if function is None or function.kind != CursorKind.FUNCTION_DECL:
         raise reader.source.error(node, "a call through a pointer may write memory", "call a function by its name")
     name, passed = function.spelling.removeprefix("__builtin_"), children(node)[1:]
-    body, dtype = _body(function), dtype_of(node.type)
+    body, dtype = body_of(function), dtype_of(node.type)
     if dtype is None:
         raise _unknown(reader, node, name)
     for argument in passed:
@@ -63,7 +65,7 @@ def called(reader: Numbers, node: Node) -> Expr:
     if all(map(_is_short, values)) and (inlined := _inlined(reader, function, body, values)) is not None:
         return inlined
     _require_own_name(reader, node, name, body)
-    if not _only_computes(function, body, frozenset({key(function)})):
+    if not only_computes(function, body, frozenset({key(function)})):
         raise _unknown(reader, node, name)
     return Call(name, tuple(values), dtype)
 
@@ -87,7 +89,7 @@ def _unknown(reader: Numbers, node: Node, name: str) -> InputError:
     return reader.source.error(node, f"the call of '{name}' may write memory", f"declare it pure with --pure {name}")
 
 
-def _body(function: Node) -> Node | None:
+def body_of(function: Node) -> Node | None:
     definition = function.get_definition()
     below = children(definition) if definition is not None and not _is_weak(definition) else []
     return next((child for child in below if child.kind == CursorKind.COMPOUND_STMT), None)
@@ -123,7 +125,7 @@ def _inlined(reader: Numbers, function: Node, body: Node, values: list[Expr]) ->
     return value if sum(1 for _ in walk_ir(value)) <= _LARGE else None
 
 
-def _only_computes(function: Node, body: Node, seen: frozenset[Key]) -> bool:
+def only_computes(function: Node, body: Node, seen: frozenset[Key]) -> bool:
     """Does the function read its arguments alone, and write nothing but variables of its own?"""
     declared = (node for node in walk(function.get_definition()) if node.kind in _DECLARATIONS)
     own = {key(decl) for decl in declared if decl.storage_class not in (StorageClass.STATIC, StorageClass.EXTERN)}
@@ -147,6 +149,6 @@ def _is_pure_call(node: Node, seen: frozenset[Key]) -> bool:
         return False
     if key(function) in seen:
         return True
-    if (body := _body(function)) is not None:
-        return _only_computes(function, body, seen | {key(function)})
+    if (body := body_of(function)) is not None:
+        return only_computes(function, body, seen | {key(function)})
     return _is_of_library(function.spelling.removeprefix("__builtin_")) or _has_attribute(function)

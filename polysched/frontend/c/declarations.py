@@ -2,6 +2,7 @@
 
     double A[n][m]       f64, extents (n, m)          double (*A)[m]         f64, extents (?, m)
     static float B[100]  f32, extents (100,)          double *restrict p     f64, extents (?,), overlaps nothing
+    double **R           f64, extents (?, apart)      rows that pointers lead to, each as far from the last (rows.py)
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ _LAYERS = (TypeKind.CONSTANTARRAY, TypeKind.VARIABLEARRAY, TypeKind.INCOMPLETEAR
 _NAMES = (TypeKind.TYPEDEF, TypeKind.ELABORATED)
 
 
-Extent = Node | int | None  # an expression, a number, or None if it is not said
+APART = "apart"  # the extent of what a row of pointers leads to: how far one row is from the next
+Extent = Node | int | str | None  # an expression, a number, APART, or None if it is not said
 
 
 def declared(variables: Variables, decl: Decl) -> tuple[DType, list[Extent]]:
@@ -33,10 +35,12 @@ def declared(variables: Variables, decl: Decl) -> tuple[DType, list[Extent]]:
     while True:
         if kind.kind in _NAMES:
             kind, is_named = kind.get_canonical(), True
-        elif kind.kind in _LAYERS or (kind.kind == TypeKind.POINTER and not layers):
+        elif kind.kind in _LAYERS or (kind.kind == TypeKind.POINTER and (field is None or not layers)):
             if kind.kind == TypeKind.VARIABLEARRAY and is_named:
                 hint = "write the extents where the array is declared"
                 raise error(decl, f"the extents of '{decl.spelling}' stand in a typedef", hint)
+            if layers and kind.kind == TypeKind.POINTER and kind.is_volatile_qualified():
+                break
             layers.append(kind)
             kind = kind.get_pointee() if kind.kind == TypeKind.POINTER else kind.element_type
         else:
@@ -71,8 +75,8 @@ def _extents(variables: Variables, decl: Decl, layers: list[Type]) -> list[Exten
     sized = sum(1 for layer in layers if layer.kind in (TypeKind.CONSTANTARRAY, TypeKind.VARIABLEARRAY))
     outermost_first = iter(reversed(written[:sized]))
     found: list[Extent] = []
-    for layer in layers:
-        extent: Extent = None
+    for k, layer in enumerate(layers):
+        extent: Extent = APART if k and layer.kind == TypeKind.POINTER else None
         if layer.kind == TypeKind.CONSTANTARRAY:
             next(outermost_first, None)
             extent = layer.element_count

@@ -9,13 +9,23 @@ Extents that a declaration leaves open, and subscripts such as i * n + j, wait f
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import count, repeat
 
 from clang.cindex import CursorKind, TypeKind
 
 from polysched.errors import InputError
 from polysched.frontend.c.declarations import Extent, declared
-from polysched.frontend.c.file.clang import Node, children, is_integer, operands, operator, stripped, unary_operator
-from polysched.frontend.c.file.names import Decl, Field, Key, field_of, key, variable
+from polysched.frontend.c.file.clang import (
+    Node,
+    children,
+    constant,
+    is_integer,
+    operands,
+    operator,
+    stripped,
+    unary_operator,
+)
+from polysched.frontend.c.file.names import Decl, Field, Key, Member, field_of, key, variable
 from polysched.frontend.c.numbers import Numbers
 from polysched.frontend.c.types import greatest
 from polysched.frontend.c.variables import is_array
@@ -89,16 +99,24 @@ class Elements(Numbers):
         if fields:
             decl = Field(decl, tuple(fields))
         base = self.pointers[key(decl)] if key(decl) in self.pointers else Place(self.array(decl, node), ())
+        if not base.array.shape and [self.is_zero(subscript) for subscript in subscripts] == [True]:
+            return base  # *p of a variable's address
         for subscript in subscripts:
             base = base.at(base.plus(Const(0)) if subscript is None else self.subscript(base, subscript))
         return base.at(Const(0)) if fields else base
+
+    def is_zero(self, subscript: Node | None) -> bool:
+        return subscript is None or constant(subscript) == 0
 
     def point(self, decl: Node, value: Node) -> None:
         """Has a pointer of the region stand for the place that it is initialised with, as it does from then on."""
         dtype, (_, *extents) = declared(self.variables, decl)
         place = self.pointed(value)
         array, first = place.array, len(place.index)
-        if (dtype, *map(self.extent, extents)) != (array.dtype, *array.shape[first + 1 :]) or first == len(array.shape):
+        rest = array.shape[first + 1 :]
+        are_same = len(extents) == len(rest) and all(map(self.is_extent, extents, count(first + 1), repeat(array)))
+        is_whole = first == len(array.shape) and bool(array.shape or extents)
+        if dtype != array.dtype or not are_same or is_whole:
             message = f"'{decl.spelling}' points to '{array.name}' as to another type"
             raise self.source.error(decl, message, "subscript the array that it points to")
         self.pointers[key(decl)] = place
@@ -109,6 +127,9 @@ class Elements(Numbers):
         if unary_operator(node) == "&":
             (inner,) = children(node)
             inner = stripped(inner)
+            decl = variable(inner)
+            if decl is not None and not isinstance(decl, Member) and not is_array(decl):
+                return Place(self.scalar(decl, self.dtype(inner)), ())
             if inner.kind == CursorKind.ARRAY_SUBSCRIPT_EXPR:
                 pointer, offset = sorted(children(inner), key=is_integer)
                 return self.moved(self.pointed(pointer), "+", offset)
@@ -136,14 +157,32 @@ class Elements(Numbers):
         if name not in self.arrays:
             dtype, extents = declared(self.variables, decl)
             before, self.where = self.where, Where()
-            shape = tuple(map(self.extent, extents))
+            shape = tuple(
+                self.apart(name, k) if isinstance(each, str) else self.extent(each) for k, each in enumerate(extents)
+            )
             self.where = before
             space = "private" if key(decl) in self.variables.declared else "global"
+            if name in self.variables.rows and space == "private":
+                message = f"'{decl.spelling}' is an array of pointers that the region declares"
+                raise self.source.error(node, message, "declare it before the region")
             self.arrays[name] = Array(name, dtype, shape, space)
             if isinstance(decl, Field):
                 first = f"{decl.of.spelling}{'[0]' * (len(shape) - 1)}"
                 self.proofs.assumptions.append(f"sizeof({first}) == {extents[-1]} * sizeof({first}.{decl.members})")
         return self.arrays[name]
+
+    def apart(self, name: str, dimension: int) -> Expr:
+        """How far rows of pointers are apart: a size, which is found when the kernel is called."""
+        size = self.variables.distance(name)
+        self.variables.rows.setdefault(name, {})[dimension] = size
+        return Var(size)
+
+    def is_extent(self, extent: Extent, dimension: int, array: Array) -> bool:
+        """Is it that of a dimension of the array? Pointers lead to rows of it where they do in the array itself."""
+        is_apart = dimension in self.variables.rows.get(array.name, ())
+        if isinstance(extent, str) or is_apart:
+            return isinstance(extent, str) and is_apart
+        return self.extent(extent) == array.shape[dimension]
 
     def extent(self, extent: Extent) -> Expr:
         match extent:
@@ -151,6 +190,8 @@ class Elements(Numbers):
                 return UNKNOWN
             case int():
                 return Const(extent)
+            case str():
+                raise AssertionError("it is the array that says how far rows are apart")
         return self.index(extent)
 
     def subscript(self, place: Place, node: Node) -> Expr:

@@ -91,6 +91,8 @@ class Expressions(Elements):
         return Load(array.name, index, array.dtype)
 
     def unary(self, node: Node) -> Expr:
+        if node.hash in self.results:
+            return self.results[node.hash]
         (operand,) = children(node)
         match unary_operator(node):
             case "*":

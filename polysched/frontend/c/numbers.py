@@ -59,6 +59,10 @@ class Numbers(ABC):
     structures: Structures = field(default_factory=Structures)
     arguments: dict[Key, Expr] = field(default_factory=dict)  # of the functions that are being inlined
 
+    outside: str = ""  # the number that calls read and set which stay in order, if there are any
+    macros: dict[str, tuple[int, str]] = field(default_factory=dict)  # such calls: how many numbers they take, and C
+    results: dict[int, Expr] = field(default_factory=dict)  # of calls whose text was taken in
+
     @abstractmethod
     def value(self, node: Node) -> Expr:
         """What C computes, in its C type."""

@@ -37,7 +37,10 @@ from polysched.frontend.c.file.marked import (
 from polysched.frontend.c.file.names import Field, Key, key, mentions, root
 from polysched.frontend.c.file.preprocessed import preprocessed
 from polysched.frontend.c.file.source import Source, parse
+from polysched.frontend.c.flow.finals import kept
+from polysched.frontend.c.flow.inline import bodies_in
 from polysched.frontend.c.memory.apart import exposed_in_memory, fixed, interleaved, named, unaliased
+from polysched.frontend.c.memory.rows import pointer_rows
 from polysched.frontend.c.memory.structures import guarded
 from polysched.frontend.c.proofs import Proofs, product_text
 from polysched.frontend.c.region import Region
@@ -125,11 +128,14 @@ def _region(macros: Macros, marked: Marked, name: str, pure: frozenset[str]) -> 
     source = macros.source
     require_own_text(source, marked)
     require_read(source, marked)
-    variables = find_variables(source, marked.function, marked.statements)
+    called = bodies_in(marked.statements)
+    variables = find_variables(source, marked.function, marked.statements, called)
+    left = kept(marked, variables)
+    variables.loops, variables.written = variables.loops - left, variables.written | left
     _require_local(source, marked, variables)
     proofs = Proofs(variables.types, variables.expressions)
     read = Expressions(source, variables, proofs, pure=pure)
-    body = Statements(read).block(marked.statements)
+    body = Statements(read, (*marked.statements, *called)).block(marked.statements)
     body, arrays = exposed_in_memory(*shaped(body, read), variables)
     _require_loops_dead(source, marked, variables)
     require_visible(source, marked, variables)
@@ -143,11 +149,18 @@ def _region(macros: Macros, marked: Marked, name: str, pure: frozenset[str]) -> 
         variables.expressions[size] = guarded(variables.decls[size], variables.expressions[size], reached)
     for product, factors in variables.factors.items():
         variables.expressions[product] = product_text(*factors, variables.expressions)
-    function = _function(source, marked, name, body, shared, variables)
+    outside = (Array(read.outside, i64, ()),) if read.outside else ()
+    variables.expressions.update((each.name, f"&{each.name}") for each in outside)
+    function = _function(source, marked, name, body, (*shared, *outside), variables)
     verify(function, "source")
     sized = (variables.range_of(size) for size in function.sizes)
     every = arrays | read.arrays
+    rows = tuple(pointer_rows(body, arrays, read))
+    for each in rows:
+        variables.expressions[each.array] = each.first
+        proofs.assumptions += [f"{distance} >= 0" for distance in each.distances.values()]
     _require_addresses(source, shared, variables)
+    own = {read.outside, *(name for each in rows for name in (each.first, *each.distances.values()))}
     expansions, conditions = preprocessed(macros, marked, map(root, variables.decls.values()))
     return Region(
         function=function,
@@ -156,14 +169,18 @@ def _region(macros: Macros, marked: Marked, name: str, pure: frozenset[str]) -> 
         end=marked.end,
         indent=marked.indent,
         expressions={parameter: _expression(parameter, every, variables) for parameter in function.params},
-        unaliased=unaliased(shared, variables, marked),
-        named=named(shared, variables),
+        unaliased=unaliased(shared, variables, marked) | {each.name for each in outside},
+        named=named(shared, variables) | {each.name for each in outside},
+        outside=read.outside,
+        calls=dict(read.macros),
         interleaved=interleaved(shared, variables),
         fixed=tuple(fixed(function, shared, variables)),
+        rows=rows,
+        unbounded=frozenset(variables.unbounded),
         assumptions=tuple(dict.fromkeys(chain(*reached.values(), *sized, proofs.assumptions))),
         macros=expansions,
         conditions=conditions,
-        taken=source.names,
+        taken=source.names | own,
         replaced=macros_of_keywords(source, marked),
     )
 
@@ -252,7 +269,7 @@ def _with_sizes(body: tuple[Stmt, ...], sizes: set[str]) -> tuple[Stmt, ...]:
 def _expression(name: str, arrays: dict[str, Array], variables: Variables) -> str:
     """The value of a size or scalar, a pointer to the first element of an array."""
     text = variables.expressions[name]
-    if name not in arrays:
+    if name not in arrays or name in variables.rows:
         return text
     rank, decl = len(arrays[name].shape), variables.decls[name]
     if isinstance(decl, Field):

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 
 from polysched.errors import Loc
+from polysched.frontend.c.types import may_alias
 from polysched.ir.nodes import Function
 
 
@@ -27,6 +28,20 @@ class Held:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Rows:
+    """An array of pointers to rows that is one array where they are as far from each other; each text is C."""
+
+    array: str  # in the nest
+    pointers: str  # the array of pointers
+    first: str  # a name for a pointer to the first element
+    ranges: tuple[tuple[str, str], ...]  # of the subscripts of the pointers that the region uses, the outermost first
+    extents: tuple[str, ...]  # of the array, but for the outermost one
+    distances: Mapping[int, str]  # dimensions whose extent is found where the kernel is called -> its name
+    least: str  # how many elements of a row are used
+    is_used: str  # when there is any such pointer
+
+
+@dataclass(frozen=True, kw_only=True)
 class Region:
     """One `#pragma scop` region of a C file, and the nest that it is.
 
@@ -44,7 +59,11 @@ class Region:
     unaliased: frozenset[str]  # arrays that overlap no other of the nest, as the C text shows
     named: frozenset[str] = frozenset()  # arrays and scalars that are declared as such, rather than reached by pointers
     interleaved: tuple[frozenset[str], ...] = ()  # arrays that are members of one array of structures
+    unbounded: frozenset[str] = frozenset()  # arrays that nothing shows the extent of
     fixed: tuple[tuple[str, str], ...] = ()  # places in memory, and arrays whose stores must not change what is there
+    rows: tuple[Rows, ...] = ()
+    outside: str = ""  # a variable that the new text declares, for the calls that stay in their order, and
+    calls: Mapping[str, tuple[int, str]] = field(default_factory=dict)  # such calls: parameters, and what they are in C
     assumptions: tuple[str, ...]  # C conditions, in names visible at the region
     macros: tuple[Expansion, ...] = ()  # what they stood for, and
     conditions: tuple[Held, ...] = ()  # what held, where the text was read
@@ -54,4 +73,7 @@ class Region:
     def may_overlap(self, one: str, other: str, written: Set[str]) -> bool:
         """Might two arrays overlap, one of which is written, as far as the C text shows?"""
         is_apart = bool({one, other} & self.unaliased) or any({one, other} <= group for group in self.interleaved)
+        if {one, other} & self.unbounded:  # which no test can tell
+            first, second = (self.function.array(name).dtype for name in (one, other))
+            is_apart = is_apart or not may_alias(first, second)
         return bool({one, other} & written) and not is_apart

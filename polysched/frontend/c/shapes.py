@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial, reduce
 
@@ -13,6 +14,7 @@ from polysched.frontend.c.declarations import is_restrict
 from polysched.frontend.c.elements import UNKNOWN
 from polysched.frontend.c.expressions import Expressions
 from polysched.frontend.c.proofs import Proofs, c_text
+from polysched.frontend.c.types import may_alias
 from polysched.frontend.c.variables import is_pointer
 from polysched.ir.dtypes import i64
 from polysched.ir.node import rewrite, walk
@@ -77,17 +79,23 @@ def _is_affine(extent: Expr, proofs: Proofs) -> bool:
 
 def _extent(name: str, body: tuple[Stmt, ...], read: Expressions) -> Expr:
     """One more than the largest first subscript; a size of its own where that is unknown."""
+    extent = extent_of(_uses(name, body), read.proofs)
+    return _unknown_extent(name, body, read) if extent is None else extent
+
+
+def extent_of(uses: Iterable[tuple[Expr, Where]], proofs: Proofs) -> Expr | None:
+    """One more than the largest of these subscripts; None where that is unknown."""
     extents: list[Expr] = []
-    for subscript, where in _uses(name, body):
-        largest = partial(_largest, subscript, where, read.proofs)
+    for subscript, where in uses:
+        largest = partial(_largest, subscript, where, proofs)
         most = isl.decided(largest, unknown=None, seconds=clock.left())
         if most is None:
-            return _unknown_extent(name, read)
+            return None
         extents.append(most)
     kept: list[Expr] = []
     for extent in dict.fromkeys(extents):
-        if not any(_is_at_most(extent, other, read.proofs) for other in kept):
-            kept = [other for other in kept if not _is_at_most(other, extent, read.proofs)] + [extent]
+        if not any(_is_at_most(extent, other, proofs) for other in kept):
+            kept = [other for other in kept if not _is_at_most(other, extent, proofs)] + [extent]
     return reduce(lambda one, other: Binary("max", one, other), kept)
 
 
@@ -133,15 +141,22 @@ def _is_at_most(one: Expr, other: Expr, proofs: Proofs) -> bool:
     return proofs.shows(Binary("<=", one, other), Where())
 
 
-def _unknown_extent(name: str, read: Expressions) -> Expr:
-    decl = read.variables.decls[name]
-    if not is_restrict(decl) and is_pointer(decl) and len(read.arrays) > 1:
-        message = f"nothing shows how far '{decl.spelling}' reaches, so whether it overlaps another array"
-        raise read.source.error(decl, message, f"declare it restrict, or with its extent, as in {decl.spelling}[n]")
-    size = read.variables.fresh(f"{name}_extent")
-    read.variables.sizes.add(size)
-    read.variables.types[size] = i64
-    read.variables.expressions[size] = f"{_ENDLESS}LL"
+def _unknown_extent(name: str, body: tuple[Stmt, ...], read: Expressions) -> Expr:
+    """A size that is as large as can be; InputError where the array may overlap another one, for all that C's types
+    say, of which one is written."""
+    variables, dtype = read.variables, read.arrays[name].dtype
+    decl, written = variables.decls[name], {node.array for node in walk(body) if isinstance(node, Store)}
+    is_apart = is_restrict(decl) or not is_pointer(decl)
+    for other in () if is_apart else (each for each in read.arrays.values() if each.name != name):
+        is_own = not other.shape and not variables.is_exposed(variables.decls[other.name])
+        if not is_own and other.space == "global" and {name, other.name} & written and may_alias(dtype, other.dtype):
+            message = f"nothing shows how far '{decl.spelling}' reaches, so whether it overlaps another array"
+            raise read.source.error(decl, message, f"declare it restrict, or with its extent, as in {decl.spelling}[n]")
+    variables.unbounded.add(name)
+    size = variables.fresh(f"{name}_extent")
+    variables.sizes.add(size)
+    variables.types[size] = i64
+    variables.expressions[size] = f"{_ENDLESS}LL"
     return Var(size)
 
 

@@ -12,11 +12,12 @@ affine. Other scalars of the region become temporaries.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import nullcontext
 from dataclasses import replace
 
 from clang.cindex import CursorKind, StorageClass
 
-from polysched.errors import InputError
+from polysched.errors import InputError, Loc
 from polysched.frontend.c.expressions import Expressions
 from polysched.frontend.c.file.clang import (
     Node,
@@ -29,14 +30,31 @@ from polysched.frontend.c.file.clang import (
     stripped,
     unary_operator,
 )
-from polysched.frontend.c.file.heads import Start, head_of
-from polysched.frontend.c.file.names import key, variable
+from polysched.frontend.c.file.heads import Head, Start, head_of
+from polysched.frontend.c.file.names import Decl, key, variable
+from polysched.frontend.c.flow.exits import (
+    JUMPS,
+    Exits,
+    always_jumps,
+    breaks,
+    continues,
+    flag_is_set,
+    jumps,
+    returns,
+    without,
+)
+from polysched.frontend.c.flow.finals import final_value
+from polysched.frontend.c.flow.inline import calls_of, inlined
+from polysched.frontend.c.flow.steps import steps_in
 from polysched.frontend.c.loops import no_range, range_of
 from polysched.frontend.c.types import arithmetic, converted, dtype_of, promoted
 from polysched.frontend.c.variables import is_array, is_pointer
+from polysched.ir.build import conjunction
+from polysched.ir.dtypes import boolean, i64
 from polysched.ir.effects import may_change
+from polysched.ir.node import stored, substitute
 from polysched.ir.node import walk as walk_ir
-from polysched.ir.nodes import COMPARISONS, Alloc, Const, Expr, For, If, Load, Stmt, Store, Unary, Var
+from polysched.ir.nodes import COMPARISONS, Alloc, Array, Binary, Const, Expr, For, If, Load, Stmt, Store, Unary, Var
 from polysched.ir.text import show
 from polysched.model.affine import NotAffine
 
@@ -45,13 +63,82 @@ _MOST_CHAINED = 128  # every type holds less
 
 class Statements:
 
-    def __init__(self, read: Expressions):
+    def __init__(self, read: Expressions, regions: tuple[Node, ...] = ()):
+        self.regions = regions  # all that is read, functions that are taken in as well
         self.read, self.source, self.variables = read, read.source, read.variables
+        self.exits = Exits()
+        self.inside: list[str] = []  # the functions that are being taken in
 
     def block(self, nodes: Iterable[Node]) -> tuple[Stmt, ...]:
+        """The statements in order; what follows a jump is done where none was taken."""
+        nodes = list(nodes)
+        for k, node in enumerate(nodes):
+            if jumps(node):
+                before = tuple(stmt for each in nodes[:k] for stmt in self.statement(each))
+                return (*before, *self.with_jump(node, nodes[k + 1 :]))
         return tuple(stmt for node in nodes for stmt in self.statement(node))
 
+    def with_jump(self, node: Node, rest: list[Node]) -> tuple[Stmt, ...]:
+        """A statement that may jump, and what follows it."""
+        if node.kind == CursorKind.COMPOUND_STMT:
+            return self.block((*children(node), *rest))
+        if node.kind == CursorKind.IF_STMT:
+            test, then, *other = children(node)
+            if always_jumps(then):
+                return (*self.hoisted(node), *self.branch_of(node, test, [then], [*other, *rest]))
+            if other and always_jumps(other[0]):
+                return (*self.hoisted(node), *self.branch_of(node, test, [then, *rest], other))
+        if always_jumps(node):
+            return self.statement(node)  # nothing comes to the rest
+        before, self.exits.left = self.exits.left, []
+        done = self.statement(node)
+        left, self.exits.left = list(dict.fromkeys(self.exits.left)), before
+        self.exits.left += left
+        if not rest or not left:
+            return (*done, *self.block(rest))
+        cond = conjunction(map(flag_is_set, left))
+        with self.read.given(cond):
+            after = self.block(rest)
+        return (*done, If(cond, after, (), self.source.loc(rest[0]))) if after else done
+
+    def jump(self, node: Node) -> tuple[Stmt, ...]:
+        """What it leaves behind, and the flag that ends what it guards."""
+        loc, exits, before = self.source.loc(node), self.exits, tuple[Stmt, ...]()
+        match node.kind:
+            case CursorKind.BREAK_STMT:
+                what, flag, before = "break", exits.going, exits.final
+            case CursorKind.CONTINUE_STMT:
+                what, flag = "continue", exits.on
+            case _:
+                what, flag = "return", exits.back
+                if flag and exits.result and (value := children(node)):
+                    before = self.hoisted(value[0])
+                    before = (*before, Store(exits.result, (), self.read.value(value[0]), loc))
+        if flag is None:
+            hint = "put the pragmas around less, or around that loop"
+            raise self.source.error(node, f"{what} leaves the region", hint)
+        exits.left.append(flag)
+        return (*before, Store(flag, (), Const(False, boolean), loc))
+
     def statement(self, node: Node) -> tuple[Stmt, ...]:
+        """The statement, and before it what the functions do that it calls."""
+        if node.kind == CursorKind.IF_STMT:
+            return (*self.hoisted(node), *self.plain(node))
+        before, after = self.stepped(node, is_value=False) if node.kind.is_expression() else ((), ())
+        called = self.hoisted(node)
+        done = () if called and self.is_call(node) else self.plain(node)
+        return (*before, *called, *done, *after)
+
+    def stepped(self, node: Node, *, is_value: bool = True) -> tuple[tuple[Stmt, ...], tuple[Stmt, ...]]:
+        """What is done before and after an expression for the variables that it steps."""
+        before, after = list[Stmt](), list[Stmt]()
+        for step in steps_in(self.read, node, is_value=is_value):
+            (target,), is_after = children(step), unary_operator(step).startswith("post")
+            (after if is_after else before).append(self.update(step, target, None, unary_operator(step)[-1]))
+            self.read.results[step.hash] = self.read.value(target)
+        return tuple(before), tuple(after)
+
+    def plain(self, node: Node) -> tuple[Stmt, ...]:
         match node.kind:
             case CursorKind.COMPOUND_STMT:
                 return self.block(children(node))
@@ -62,9 +149,11 @@ class Statements:
             case CursorKind.FOR_STMT:
                 return self.loop(node)
             case CursorKind.IF_STMT:
-                return (self.branch(node),)
+                return self.branch(node)
             case CursorKind.PAREN_EXPR:
                 return self.statement(bare(node))
+            case kind if kind in JUMPS:
+                return self.jump(node)
         if operator(node) == ",":
             return self.block(children(node))
         if operator(node) == "=":
@@ -77,6 +166,18 @@ class Statements:
             return (self.update(node, target, None, unary_operator(node)[-1]),)
         raise self.refused(node)
 
+    def hoisted(self, node: Node) -> tuple[Stmt, ...]:
+        """What the functions do that a statement calls at once, where their text is taken in (`flow/inline.py`)."""
+        called = [inlined(self, call, node) for call in calls_of(self.read, node)]
+        if len(called) > 1 and any(self.read.outside in stored(each) for each in called):
+            message = "a statement calls several functions, and C does not say which comes first"
+            raise self.source.error(node, message, "assign what one returns to a variable")
+        return tuple(stmt for each in called for stmt in each)
+
+    def is_call(self, node: Node) -> bool:
+        """Is it a call alone, whose value nobody uses?"""
+        return stripped(node).hash in self.read.results
+
     def assignment(self, node: Node) -> tuple[Stmt, ...]:
         """`a = e`; for `a = b = e`, `b = e` first: its value is what b then holds."""
         target, value = children(node)
@@ -84,7 +185,7 @@ class Statements:
         inner = stripped(value)
         if not operator(inner).endswith("=") or operator(inner) in COMPARISONS:
             return (self.store(node, target, self.read.value(value)),)
-        before = self.statement(inner)
+        before = self.plain(inner)
         held = self.read.value(children(inner)[0])
         return (*before, self.store(node, target, converted(held, self.read.dtype(value))))
 
@@ -136,12 +237,14 @@ class Statements:
             raise error(decl, f"'{name}' has the type '{decl.type.spelling}'", "a nest has integers, float and double")
         if (value := initialiser(decl)) is None:
             return ()
-        is_fixed = is_integer(value) and key(decl) not in self.variables.written
+        stepped, after = self.stepped(value)
+        before = (*stepped, *self.hoisted(value))
+        is_fixed = is_integer(value) and not stepped and not after and key(decl) not in self.variables.written
         if is_fixed and (exact := self.read.shown_or_none(value)) is not None:
             self.variables.bindings[key(decl)] = exact
-            return ()
+            return before
         array = self.read.scalar(decl, self.read.dtype(value))
-        return (Store(array.name, (), self.read.value(value), self.source.loc(decl)),)
+        return (*before, Store(array.name, (), self.read.value(value), self.source.loc(decl)), *after)
 
     def local_pointer(self, decl: Node) -> tuple[Stmt, ...]:
         """Nothing is done: the pointer is another name for what it points to."""
@@ -179,13 +282,68 @@ class Statements:
         name = variables.loop_name(decl, (loop.var for loop in outside.loops))
         loop = For(name, found.lo, found.hi, found.step, (), loc=self.source.loc(node))
         self.require_affine(node, loop)
+        is_of_data = self.is_of_data(node, loop)
+        if is_of_data:
+            name = variables.fresh(decl.spelling)
+            loop = replace(loop, var=name)
+        loop, kept, final = self.kept(decl, loop)
+        value: Expr = Var(name)
+        if loop.step < 0 and is_of_data:
+            if may_change(loop.lo):
+                message = "this loop counts down from what data tells"
+                raise self.source.error(node, message, "count up, from 0 to the number of iterations")
+            loop, value = ascending(loop)
+            final = substitute(final, {name: value})
         bindings = dict(variables.bindings)
         self.read.where = outside.inside(loop)
-        variables.bindings[key(decl)] = Var(name)
-        body = (*self.statement(children(node)[-1]), *self.block(head.after))
+        variables.bindings[key(decl)] = value
+        started, body = self.iteration(children(node)[-1], head, final)
         self.read.where, variables.bindings = outside, bindings
         self.require_fixed(node, loop.hi, body)
-        return (*before, replace(loop, body=body))
+        return (*before, *kept, *started, replace(loop, body=body))
+
+    def is_of_data(self, node: Node, loop: For) -> bool:
+        """May the loop be a part of a statement? There, loops count up, and no two have one name."""
+        is_left = breaks(node) or (self.exits.back is not None and returns(node))
+        return is_left or may_change(loop.lo, loop.hi, *self.read.where.conditions)
+
+    def kept(self, decl: Decl, loop: For) -> tuple[For, tuple[Stmt, ...], tuple[Stmt, ...]]:
+        """The loop, what is done before it for the value that its variable has behind it, and where it is left."""
+        if key(decl) not in self.variables.written:
+            return loop, (), ()
+        dtype = self.variables.types[self.variables.name(decl)]
+        scalar, before = self.read.scalar(decl, dtype).name, tuple[Stmt, ...]()
+        if any(isinstance(part, Load) and part.array == scalar for part in walk_ir(loop.lo)):
+            start = Array(self.variables.fresh(f"{scalar}_start"), i64, (), "private")
+            before = Alloc(start, loop.loc), Store(start.name, (), loop.lo, loop.loc)
+            loop = replace(loop, lo=Load(start.name, (), i64))
+        last = converted(final_value(loop.lo, loop.hi, loop.step), dtype)
+        left = Store(scalar, (), converted(Var(loop.var), dtype), loop.loc)
+        return loop, (*before, Store(scalar, (), last, loop.loc)), (left,)
+
+    def iteration(
+        self, node: Node, head: Head, final: tuple[Stmt, ...]
+    ) -> tuple[tuple[Stmt, ...], tuple[Stmt, ...]]:
+        """What sets the flag of a loop that may be left, and its body."""
+        around, loc = self.exits, self.source.loc(node)
+        going = self.variables.fresh("going") if breaks(node) else None
+        on = self.variables.fresh("on") if continues(node) else None
+        self.exits = Exits(going, on, around.back, around.result, final)
+        tests = [going] * bool(going) + [around.back] * (around.back is not None and returns(node))
+        goes = conjunction(flag_is_set(flag) for flag in tests if flag)
+        with self.read.given(goes) if tests else nullcontext():
+            body = self.block([node])
+            if on:
+                is_read = any(isinstance(part, Load) and part.array == on for part in walk_ir(body))
+                body = (*_flag(on, loc), *body) if is_read else without(body, on)
+            if head.after and not set(tests).isdisjoint(self.exits.left):
+                body = (*body, If(goes, self.block(head.after), (), loc))
+            else:
+                body = (*body, *self.block(head.after))
+        if around.back in self.exits.left:
+            around.left.append(str(around.back))
+        self.exits = around
+        return (_flag(going, loc) if going else ()), ((If(goes, body, (), loc),) if tests else body)
 
     def require_plain(self, start: Start) -> None:
         """Of `k = m = value` in a head, k gets what m holds then: the value itself if that is a small number."""
@@ -224,14 +382,23 @@ class Statements:
                 message = f"the body writes '{stmt.array}', which the condition of the loop reads"
                 raise self.source.error(node, message, "copy the bound to a variable before the loop")
 
-    def branch(self, node: Node) -> If:
-        test, *parts = children(node)
+    def branch(self, node: Node) -> tuple[Stmt, ...]:
+        test, then, *other = children(node)
+        return self.branch_of(node, test, [then], other)
+
+    def branch_of(self, node: Node, test: Node, first: list[Node], second: list[Node]) -> tuple[Stmt, ...]:
+        """What the condition steps comes before the branches."""
+        before, after = self.stepped(test)
         cond = self.read.condition(test)
+        if after:
+            holds = Array(self.variables.fresh("holds"), boolean, (), "private")
+            tested = Alloc(holds, self.source.loc(test)), Store(holds.name, (), cond, self.source.loc(test))
+            before, cond = (*before, *tested, *after), Load(holds.name, (), boolean)
         with self.read.given(cond):
-            then = self.statement(parts[0])
+            then = self.block(first)
         with self.read.given(Unary("!", cond)):
-            other = self.statement(parts[1]) if len(parts) > 1 else ()
-        return If(cond, then, other, self.source.loc(node))
+            other = self.block(second)
+        return (*before, If(cond, then, other, self.source.loc(node)))
 
     def refused(self, node: Node) -> InputError:
         if node.kind == CursorKind.CALL_EXPR:
@@ -246,15 +413,26 @@ class Statements:
         return self.source.error(node, f"'{self.source.text(node)}' cannot be in a region", hint)
 
 
-_LEAVES = "guard the rest of the body with an if"
+def ascending(loop: For) -> tuple[For, Expr]:
+    """The loop as one from 0 on, and what its variable was, in terms of the new one."""
+    size = -loop.step
+    count: Expr = Binary("-", loop.lo, loop.hi)
+    if size > 1:
+        count = Binary("floordiv", Binary("+", count, Const(size - 1)), Const(size))
+    steps: Expr = Var(loop.var) if size == 1 else Binary("*", Var(loop.var), Const(size))
+    return replace(loop, lo=Const(0), hi=count, step=1), Binary("-", loop.lo, steps)
+
+
+def _flag(name: str, loc: Loc) -> tuple[Stmt, ...]:
+    return Alloc(Array(name, boolean, (), "private"), loc), Store(name, (), Const(True, boolean), loc)
+
+
 _COUNTED = "write for (i = lo; i < hi; i++), with the number of iterations known before"
 _REFUSED: dict[CursorKind, tuple[str, str]] = {
     CursorKind.WHILE_STMT: ("a while loop", _COUNTED),
     CursorKind.DO_STMT: ("a do loop", _COUNTED),
     **dict.fromkeys((CursorKind.GOTO_STMT, CursorKind.INDIRECT_GOTO_STMT), ("goto", "write loops and branches")),
     CursorKind.LABEL_STMT: ("a label", "write loops and branches"),
-    CursorKind.BREAK_STMT: ("break", _LEAVES),
-    CursorKind.CONTINUE_STMT: ("continue", _LEAVES),
     CursorKind.RETURN_STMT: ("return", "put the pragmas around less"),
     CursorKind.SWITCH_STMT: ("switch", "write if and else"),
     **dict.fromkeys((CursorKind.ASM_STMT, CursorKind.MS_ASM_STMT), ("inline assembly", "put it outside of the region")),

@@ -58,6 +58,11 @@ def holds(target: DType, source: DType) -> bool:
     return intervals.holds(target, whole(source))
 
 
+def may_alias(one: DType, other: DType) -> bool:
+    """C's rule of effective types: equal but for the sign, or characters."""
+    return one.bits == 8 or other.bits == 8 or (one.bits == other.bits and one.is_float == other.is_float)
+
+
 def converted(expr: Expr, dtype: DType) -> Expr:
     """The value in another C type."""
     is_small = isinstance(expr, Const) and abs(expr.value) <= 1 << 53

@@ -23,7 +23,7 @@ from polysched.frontend.c.file.heads import head_of
 from polysched.frontend.c.file.names import Decl, Field, Key, Member, key, mentions, set_by, variable
 from polysched.frontend.c.file.source import Source
 from polysched.frontend.c.types import dtype_of, greatest
-from polysched.ir.dtypes import DType
+from polysched.ir.dtypes import DType, i64
 from polysched.ir.node import walk as walk_ir
 from polysched.ir.nodes import LARGEST_SIZE, Expr, Var
 from polysched.model.affine import is_name
@@ -50,6 +50,8 @@ class Variables:
     factors: dict[str, tuple[Expr, Expr]] = field(default_factory=dict)  # of such a parameter
     fits: dict[str, tuple[str, ...]] = field(default_factory=dict)  # what must hold for it to be the product
     sizes: set[str] = field(default_factory=set)
+    rows: dict[str, dict[int, str]] = field(default_factory=dict)  # arrays of pointers -> dimension -> their distance
+    unbounded: set[str] = field(default_factory=set)  # arrays that nothing shows the extent of
     bindings: dict[Key, Expr] = field(default_factory=dict)  # integers of the region that are set once, as i64
 
     def name(self, decl: Decl) -> str:
@@ -66,6 +68,19 @@ class Variables:
     def fresh(self, wish: str) -> str:
         """`wish`, or `wish_2`, ... where that is taken."""
         name = self.free(wish, {*self.expressions, *self.loop_names})
+        self.expressions[name] = name
+        return name
+
+    def distance(self, array: str) -> str:
+        """A size that says how far rows of pointers are apart."""
+        name = self.own(f"{array}_row")
+        self.types[name] = i64
+        self.sizes.add(name)
+        return name
+
+    def own(self, wish: str) -> str:
+        """A name that the new text declares, which differs from all others of the file."""
+        name = self.free(wish, {*self.expressions, *self.loop_names, *self.source.names})
         self.expressions[name] = name
         return name
 
@@ -108,14 +123,24 @@ class Variables:
         return (decl.location.offset if decl is not None else 1 << 62), name
 
 
-def find_variables(source: Source, function: Node, statements: Sequence[Node]) -> Variables:
-    loops, written, declared = _scan(statements)
-    every_loop, every_written, _ = _scan((function,))
-    taken = (stripped(children(node)[0]) for node in walk(function) if unary_operator(node) == "&")
-    addressed = {key(decl) for node in taken if (decl := variable(node)) is not None}
-    shared = {key(decl) for _, decl in mentions(function) if _outlives(decl)}
+def find_variables(
+    source: Source, function: Node, statements: Sequence[Node], called: Sequence[Node] = ()
+) -> Variables:
+    """Also of the functions that are `called` and may be taken in, whose parameters are declared, too."""
+    loops, written, declared = _scan((*statements, *called))
+    every_loop, every_written, _ = _scan((function, *called))
+    parameters = {key(child) for each in called for child in children(each) if child.kind == CursorKind.PARM_DECL}
+    addressed = _addressed(function, *called, arrays=True)
+    shared = {key(decl) for _, decl in mentions(function, *called) if _outlives(decl)}
     exposed, assigned = frozenset(addressed | shared), every_loop | every_written
-    return Variables(source, loops, written, declared, exposed, assigned)
+    written |= _addressed(*statements, *called)  # as a pointer to it may be, too
+    return Variables(source, loops, written, declared | parameters, exposed, assigned)
+
+
+def _addressed(*nodes: Node, arrays: bool = False) -> set[Key]:
+    """Variables whose address is taken."""
+    taken = (stripped(children(part)[0]) for node in nodes for part in walk(node) if unary_operator(part) == "&")
+    return {key(decl) for part in taken if (decl := variable(part)) is not None and (arrays or not is_array(decl))}
 
 
 def _scan(statements: Iterable[Node]) -> tuple[frozenset[Key], frozenset[Key], frozenset[Key]]:

@@ -6,7 +6,7 @@ it will not. Headers of the system and the compiler's own macros are as clang ha
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -129,19 +129,18 @@ class Macros:
 
     # --- what changes
 
-    def changed(self, names: Iterable[str], one: Order, other: Order) -> tuple[str, Loc] | None:
-        """One of the macros, and where it may become another between two places."""
+    def changed(self, names: Iterable[str], one: Order, other: Order) -> Iterator[tuple[str, str, int]]:
+        """The macros that may become others between two places, and where: file, offset."""
         names, (first, last) = frozenset(names), sorted((one, other))
         for path, directives in self.files.items():
             for definition in directives.definitions:
                 if definition.name in names and first < self.order(path, definition.offset) < last:
-                    return definition.name, self.loc(path, definition.offset)
+                    yield definition.name, path, definition.offset
             for include in directives.includes:  # of which the preprocessor reads nothing now
                 ours = sorted(name for name in names if self.of(name))
                 is_between = first < self.order(path, include.offset) < last
                 if ours and is_between and not include.is_of_system and self.is_skipped(path, include.offset):
-                    return ours[0], self.loc(path, include.offset)
-        return None
+                    yield ours[0], path, include.offset
 
     # --- what a text stands for
 

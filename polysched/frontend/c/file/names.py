@@ -9,9 +9,12 @@ Members are to a region as variables are, but their structure has to be there, a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 from typing import TypeAlias
 
 from clang.cindex import Cursor, CursorKind, SourceLocation, SourceRange, StorageClass, TLSKind, Type, TypeKind
@@ -115,6 +118,7 @@ class Field:
 
 
 Decl: TypeAlias = Cursor | Member | Field
+_COPIES: ContextVar[Mapping[Key, Decl]] = ContextVar("copies", default=MappingProxyType({}))
 
 
 def variable(node: Node) -> Decl | None:
@@ -125,7 +129,19 @@ def variable(node: Node) -> Decl | None:
     if node.kind != CursorKind.DECL_REF_EXPR:
         return None
     decl = node.referenced
-    return decl if decl is not None and decl.kind in (CursorKind.VAR_DECL, CursorKind.PARM_DECL) else None
+    if decl is None or decl.kind not in (CursorKind.VAR_DECL, CursorKind.PARM_DECL):
+        return None
+    return _COPIES.get().get(key(decl), decl)
+
+
+@contextmanager
+def copied(copies: Mapping[Key, Decl]) -> Iterator[None]:
+    """Structures that stay as they are stand for the parameters that are copies of them."""
+    before = _COPIES.set({**_COPIES.get(), **copies})
+    try:
+        yield
+    finally:
+        _COPIES.reset(before)
 
 
 def _member(node: Node) -> Member | None:

@@ -74,7 +74,8 @@ def preprocessed(
         *(_Part(n.extent.start.file.name, n.extent.start.offset, n.extent.end.offset) for n in needed),
     ]
     names = frozenset(node.spelling for node in needed)
-    return _expansions(macros, marked, parts), _conditions(macros, marked, parts, names)
+    expansions, held = _expansions(macros, marked, parts)
+    return expansions, tuple(dict.fromkeys((*_conditions(macros, marked, parts, names), *held)))
 
 
 def _require_no_include(macros: Macros, marked: Marked) -> None:
@@ -113,22 +114,24 @@ def _needed(macros: Macros, marked: Marked, variables: Iterable[Node]) -> list[N
 # --- macros
 
 
-def _expansions(macros: Macros, marked: Marked, parts: list[_Part]) -> tuple[Expansion, ...]:
+def _expansions(macros: Macros, marked: Marked, parts: list[_Part]) -> tuple[tuple[Expansion, ...], list[Held]]:
+    """The macros, and what has to hold for them to be the same all the way."""
     every = [use for part in parts for use in _uses(macros, part)]
     at = macros.order(macros.source.path, marked.begin)
+    held: list[Held] = []
     for use in every:
         to = marked.end if use.part.is_region else use.begin
-        _require_same(macros, use.reached, (use.part.path, to), at, use.text)
+        held += _same(macros, use.reached, (use.part.path, to), at, use.text)
     uses = {use.text: use for use in every}
     if not uses:
-        return ()
+        return (), held
     meanings = macros.meanings(list(uses), marked.begin, marked.end)
     if meanings is None:
         message = f"what its macros stand for cannot be told: {', '.join(uses)}"
         place = macros.loc(macros.source.path, marked.begin)
         raise InputError(message, place, "write macros that are whole expressions")
     found = (_expansion(macros, use, meaning) for use, meaning in zip(uses.values(), meanings, strict=True))
-    return tuple(expansion for expansion in found if expansion is not None)
+    return tuple(expansion for expansion in found if expansion is not None), held
 
 
 def _uses(macros: Macros, part: _Part) -> Iterator[_Use]:
@@ -176,11 +179,38 @@ def _expansion(macros: Macros, use: _Use, meaning: str) -> Expansion | None:
     return Expansion(use.text, meaning) if is_ours else None  # the system's headers agree with themselves
 
 
-def _require_same(macros: Macros, names: Iterable[str], place: tuple[str, int], at: Order, what: str) -> None:
-    """InputError if one of the macros may be another one at the region than at the place."""
-    if found := macros.changed(names, macros.order(*place), at):
-        message = f"'{found[0]}' may change here, between a region and '{what}', on which that depends"
-        raise InputError(message, found[1], "define it once, before both")
+def _same(macros: Macros, names: Iterable[str], place: tuple[str, int], at: Order, what: str) -> Iterator[Held]:
+    """The conditions under which none of the macros is another one at the region than at the place; InputError if one
+    may be in any case."""
+    for name, path, offset in macros.changed(names, macros.order(*place), at):
+        conditional = _leaving_out(macros, path, offset)
+        if conditional is None:
+            message = f"'{name}' may change here, between a region and '{what}', on which that depends"
+            raise InputError(message, macros.loc(path, offset), "define it once, before both")
+        test = _held(macros, path, conditional)
+        tested = _tested(macros, test)
+        if not tested or tested & frozenset(names):
+            message = f"'{name}' may change here, between a region and '{what}', on which that depends"
+            raise InputError(message, macros.loc(path, offset), "define it once, before both")
+        yield from _same(macros, tested, (path, conditional.begin), at, f"#if {test}")
+        yield Held(test, f"{PurePath(path).name}:{macros.loc(path, conditional.begin).line}")
+
+
+def _leaving_out(macros: Macros, path: str, offset: int) -> Conditional | None:
+    """The outermost conditional that keeps what stands there from being read; None if it is read."""
+    directives = macros.files[path]
+    for k, conditional in enumerate(directives.conditionals):
+        is_guard = directives.is_guarded and k == 0
+        is_read = not macros.is_skipped(path, conditional.begin - 1)
+        if not is_guard and is_read and conditional.encloses(offset, offset) and macros.is_skipped(path, offset):
+            branch = next(each for each in conditional.branches if each.begin <= offset <= each.end)
+            return conditional if macros.is_skipped(path, branch.offset) else None
+    return None
+
+
+def _tested(macros: Macros, test: str) -> frozenset[str]:
+    names = {token.text for token in tokens(test) if token.is_name} - {"defined"}
+    return frozenset(names.union(*map(macros.reached, names)))
 
 
 # --- conditionals
@@ -197,10 +227,9 @@ def _conditions(macros: Macros, marked: Marked, parts: list[_Part], names: froze
             if not _matters(macros, marked, path, conditional, parts, names):
                 continue
             test = _held(macros, path, conditional)
-            tested = {token.text for token in tokens(test) if token.is_name} - {"defined"}
-            if tested:
-                reached = tested.union(*map(macros.reached, tested))
-                _require_same(macros, reached, (path, conditional.begin), at, f"#if {test}")
+            if tested := _tested(macros, test):
+                for each in _same(macros, tested, (path, conditional.begin), at, f"#if {test}"):
+                    found.setdefault(each.test, each)
                 line = macros.loc(path, conditional.begin).line
                 found.setdefault(test, Held(test, f"{PurePath(path).name}:{line}"))
     return tuple(found.values())

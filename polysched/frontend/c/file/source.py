@@ -107,7 +107,7 @@ def parse(
     for complaint in unit.diagnostics:
         if complaint.severity < Diagnostic.Error or _is_no_error_of_gcc(complaint):
             continue
-        if is_in_compiler_header(complaint):
+        if is_in_compiler_header(complaint) or _is_of_vectors(complaint, path):
             misread.setdefault(complaint.location.file.name, complaint.spelling)  # `require_read` asks who uses it
         else:
             hint = "name its folder with -I" if complaint.spelling.endswith("file not found") else ""
@@ -139,6 +139,12 @@ def is_in_compiler_header(complaint: Diagnostic) -> bool:
     """Is it an error in a header of gcc, in which all is right for gcc? Clang goes on behind it."""
     header = complaint.location.file.name if complaint.location.file else ""
     return bool(complaint.severity == Diagnostic.Error and header.startswith(compiler_headers()[1:]))
+
+
+def _is_of_vectors(complaint: Diagnostic, path: str) -> bool:
+    """Does a header of the user's use gcc's vectors, of which clang has other functions?"""
+    file = complaint.location.file
+    return file is not None and file.name != path and "vector type" in complaint.spelling
 
 
 def _is_no_error_of_gcc(complaint: Diagnostic) -> bool:

@@ -15,7 +15,7 @@ from polysched.frontend.c.declarations import is_restrict
 from polysched.frontend.c.file.marked import Marked, is_named_outside
 from polysched.frontend.c.file.names import Field, Key, Member, key, root
 from polysched.frontend.c.memory.structures import pointers
-from polysched.frontend.c.types import dtype_of
+from polysched.frontend.c.types import dtype_of, may_alias
 from polysched.frontend.c.variables import Variables, is_array, is_pointer
 from polysched.ir.dtypes import DType
 from polysched.ir.node import rewrite
@@ -31,8 +31,9 @@ def unaliased(arrays: Iterable[Array], variables: Variables, marked: Marked) -> 
     return frozenset(
         name
         for name, decl in decls.items()
-        if (is_restrict(decl) and not is_named_outside(marked, key(root(decl))))
-        or (not is_pointer(decl) and (not roaming or (not is_array(decl) and not variables.is_exposed(decl))))
+        if name not in variables.rows
+        and ((is_restrict(decl) and not is_named_outside(marked, key(root(decl))))
+        or (not is_pointer(decl) and (not roaming or (not is_array(decl) and not variables.is_exposed(decl)))))
     )
 
 
@@ -50,18 +51,24 @@ def fixed(fn: Function, arrays: tuple[Array, ...], variables: Variables) -> Iter
     stored = {node.array for node in walk_ir(fn.body) if isinstance(node, Store)}
     writers = [array for array in arrays if array.name in stored]
     needed: dict[str, DType | None] = {}
+    roaming: dict[str, list[Array]] = {}  # what may store to a variable
     for name, decl in variables.decls.items():
         is_used = name in fn.params or name in variables.sizes
         decl = decl.of if isinstance(decl, Field) else decl
-        if not isinstance(decl, Member) or not is_used:
+        if not isinstance(decl, Member):
+            if name in variables.sizes and variables.is_exposed(decl) and not decl.type.is_const_qualified():
+                needed[decl.spelling] = variables.types[name]
+                roaming[decl.spelling] = [writer for writer in writers if _roams(writer.name, variables)]
+            continue
+        if not is_used:
             continue
         is_read = name in variables.sizes or decl.type.get_canonical().kind == TypeKind.POINTER
         for place in (*([decl] if is_read else []), *pointers(decl)):
             if variables.is_exposed(place):
                 needed[place.spelling] = dtype_of(place.type)
     for text, dtype in needed.items():
-        for writer in writers:
-            if writer.dtype.bits == 8 or (dtype is not None and _may_alias(writer.dtype, dtype)):
+        for writer in roaming.get(text, writers):
+            if writer.dtype.bits == 8 or (dtype is not None and may_alias(writer.dtype, dtype)):
                 yield text, writer.name
 
 
@@ -70,30 +77,27 @@ def named(arrays: Iterable[Array], variables: Variables) -> frozenset[str]:
     if variables.source.has_threadprivate:
         return frozenset()
     decls = ((array.name, variables.decls[array.name]) for array in arrays)
-    decls = (each for each in decls if not isinstance(each[1], Field))
+    decls = (each for each in decls if not isinstance(each[1], Field) and each[0] not in variables.rows)
     return frozenset(name for name, decl in decls if not is_pointer(decl) and decl.tls_kind == TLSKind.NONE)
 
 
 def exposed_in_memory(
     body: tuple[Stmt, ...], arrays: dict[str, Array], variables: Variables
 ) -> tuple[tuple[Stmt, ...], dict[str, Array]]:
-    """Scalars that a store through a pointer may change are read from memory; InputError for sizes among them."""
+    """Scalars that a store through a pointer may change are read from memory, but for sizes."""
     stored = {node.array for node in walk_ir(body) if isinstance(node, Store)}
     pointers = [a for a in arrays.values() if a.name in stored and a.space == "global" and _roams(a.name, variables)]
     used = {node.name for node in walk_ir(body) if isinstance(node, Var)} | variables.sizes
     changing: dict[str, Array] = {}
     for name in sorted(used & set(variables.decls)):
         decl, dtype = variables.decls[name], variables.types[name]
-        writer = next((pointer for pointer in pointers if _may_alias(pointer.dtype, dtype)), None)
+        writer = next((pointer for pointer in pointers if may_alias(pointer.dtype, dtype)), None)
         if isinstance(decl, Member) and name not in variables.sizes:
-            writer = next((a for a in arrays.values() if a.name in stored and _may_alias(a.dtype, dtype)), None)
+            writer = next((a for a in arrays.values() if a.name in stored and may_alias(a.dtype, dtype)), None)
         if writer is None or not variables.is_exposed(decl) or decl.type.is_const_qualified():
             continue
-        if isinstance(decl, Member) and name in variables.sizes:
-            continue  # which is tested, as `fixed` says
         if name in variables.sizes:
-            message = f"'{name}' may change in the region: '{writer.name}' may point to it"
-            raise variables.source.error(decl, message, f"copy '{name}' to a local variable before the region")
+            continue  # which is tested, as `fixed` says
         changing[name] = Array(name, dtype, ())
 
     def rule(node: Expr | Stmt) -> Expr | None:
@@ -105,9 +109,4 @@ def exposed_in_memory(
 def _roams(name: str, variables: Variables) -> bool:
     """Is it a pointer that may point into another array?"""
     decl = variables.decls[name]
-    return is_pointer(decl) and not is_restrict(decl)
-
-
-def _may_alias(one: DType, other: DType) -> bool:
-    """C's rule of effective types: equal but for the sign, or characters."""
-    return one.bits == 8 or (one.bits == other.bits and one.is_float == other.is_float)
+    return name in variables.rows or (is_pointer(decl) and not is_restrict(decl))

@@ -17,7 +17,7 @@ from polysched.frontend.c.file.source import Source
 from polysched.frontend.c.proofs import Proofs
 from polysched.frontend.c.variables import Variables
 from polysched.ir.node import walk
-from polysched.ir.nodes import Var
+from polysched.ir.nodes import Unary, Var
 from polysched.model.known import Where, narrowed
 
 
@@ -36,12 +36,12 @@ class Structures:
     def conditions(self, source: Source, proofs: Proofs, variables: Variables) -> dict[Key, tuple[str, ...]]:
         """When the region surely goes to each of them, as C; not for those that it always goes to. Each may use
         what those before it guard. InputError where that depends on data."""
-        always = {pointer for pointer, places in self.places.items() if any(map(_is_always, places))}
+        always = {pointer for pointer, places in self.places.items() if any(map(_is_always, _together(places)))}
         found: dict[Key, tuple[str, ...]] = {}
         for pointer, places in self.places.items():
             if pointer in always:
                 continue
-            usable = (where for where in places if _leads(where, proofs, variables) <= always | found.keys())
+            usable = (where for where in _together(places) if _leads(where, proofs, variables) <= always | found.keys())
             tests = (_reached(where, proofs, variables) for where in usable)
             known = next((each for each in tests if each is not None), None)
             if known is None:
@@ -50,6 +50,19 @@ class Structures:
                 raise source.error(member.node, message, "copy it to a variable before the region")
             found[pointer] = known
         return found
+
+
+def _together(places: list[Where]) -> list[Where]:
+    """With the place before a branch for each two of which one is reached where the other is not."""
+    found = list(places)
+    known = {(where.loops, where.guards) for where in found}
+    for where in found:  # which grows
+        if where.guards:
+            *before, last = where.guards
+            if (where.loops, (*before, Unary("!", last))) in known and (where.loops, tuple(before)) not in known:
+                known.add((where.loops, tuple(before)))
+                found.append(Where(where.loops, tuple(before), where.loc))
+    return found
 
 
 def _is_always(where: Where) -> bool:
