@@ -152,6 +152,8 @@ def test_prepared_arrays_outlive_what_they_are_made_of_and_are_aligned():
     del done
     gc.collect()
     assert all(array.ctypes.data % 64 == 0 for array in run.prepared.values())
+    assert not any(array.flags.writeable for array in run.prepared.values())
+    assert len({run, run}) == 1, "as an object, by what it is"
     run(**given)
     assert np.array_equal(given["y"], expected)
 

@@ -40,7 +40,7 @@ def bind(program: CpuProgram, nest: Function, constants: Sequence[str], argument
     return Bound(_Rest(left, program, made), {**given.values, **kept}, given.order, free)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Bound:
     """A kernel with its constants; a call takes the arguments that are left. Many threads may call it at a time."""
 
@@ -66,7 +66,7 @@ class Bound:
 
     @property
     def prepared(self) -> dict[str, np.ndarray]:
-        """What was made of the constants, by name."""
+        """What was made of the constants, by name, to be read."""
         return dict(self._rest.made)
 
     def _all(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -78,7 +78,7 @@ class Bound:
         return {**arguments, **self._given}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Rest(HostProgram):
     """The part of a program that each call runs."""
 

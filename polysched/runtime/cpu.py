@@ -125,6 +125,8 @@ class CpuProgram(HostProgram):
         assert self.prepares is not None
         made = self.prepares.empty(values)
         self.enter(self.prepares.function, self.prepares.own_values(values, made))
+        for array in made.values():
+            array.flags.writeable = False
         return made
 
     def enter(self, entry: Any, values: list[Any]) -> None:

@@ -191,6 +191,25 @@ def test_guards_and_names_go_along():
     assert parts is not None and "s" not in show(parts.rest).split()
 
 
+@pytest.mark.parametrize("what", ["names", "temporaries"])
+def test_long_chains_take_no_exponential_time(what):
+    """Each is made of the two before: there are more paths through 60 of them than anyone can follow."""
+    if what == "names":
+        names = [f"s{q}" for q in range(60)]
+        two = zip(names, names[1:], names[2:], strict=False)
+        lets = [Let(new, add(var(one, f64), var(other, f64))) for one, other, new in two]
+        start = [Let(name, load(w, j)) for name in names[:2]]
+        made: list[Stmt] = [Alloc(a), loop("j", 0, m, *start, *lets, store(a, (j,), var(names[-1], f64)))]
+        last = a
+    else:
+        each = [Array(f"a{q}", f64, (m,), "private") for q in range(60)]
+        made, last = [Alloc(array) for array in each], each[-1]
+        for q, array in enumerate(each):
+            value = add(load(each[q - 1], j), load(each[q - 2], j)) if q > 1 else load(w, j)
+            made.append(loop(f"j{q}", 0, m, store(array, (var(f"j{q}"),), substitute(value, {"j": var(f"j{q}")}))))
+    assert split(of(*made, loop("i", 0, n, used(last))), frozenset({"w"})) is not None
+
+
 def test_what_outgrows_its_constants_stays():
     for trips, goes in ((PREPARED_GROWTH, True), (PREPARED_GROWTH + 1, False)):
         of_few, panel = Array("v", f64, (const(8),)), Array("P", f64, (const(8),), "private")
@@ -199,6 +218,15 @@ def test_what_outgrows_its_constants_stays():
         arrays = of_few, replace(y, shape=(const(9), const(8)))
         fn = nest("f", "", arrays, loop("i", 0, trips, Alloc(panel), fill, use))
         assert (split(fn, frozenset({"v"})) is not None) == goes
+
+
+@pytest.mark.parametrize("trips", [PREPARED_GROWTH, PREPARED_GROWTH + 1])
+def test_what_outgrows_constants_of_any_size_stays(trips):
+    filling = loop("j", 0, m, store(a, (j,), mul(load(w, j), Cast(i, f64))))
+    sizes = add(n, 9), m
+    arrays = w, replace(x, shape=sizes), replace(y, shape=sizes)
+    fn = of(loop("i", 0, trips, Alloc(a), filling, used(a)), arrays=arrays)
+    assert (checked(fn, "w") is not None) == (trips <= PREPARED_GROWTH)
 
 
 def with_temporaries(fn: Function, rng: random.Random) -> tuple[Function, list[str]]:
@@ -271,7 +299,7 @@ def random_case(seed: int) -> tuple[Function, list[str]]:
 @pytest.mark.parametrize("batch", range(10))
 def test_random_nests_compute_the_same_in_parts(batch):
     found = [check_random(seed) for seed in range(batch, 200, 10)]
-    assert sum(found) > 2, "of which some have parts"
+    assert sum(found) > 1, "of which some have parts"
 
 
 def check_random(seed: int) -> bool:

@@ -35,8 +35,9 @@ class Fixed:
         self.scalars = frozenset(scalar.name for scalar in fn.scalars if scalar.name in constants)
         self.places = Places(fn.body)
         self.homes = self.places.homes
-        self.loops = {node.var: node for node in walk(fn.body) if isinstance(node, For)}
         self.lets = {node.name: node.value for node in walk(fn.body) if isinstance(node, Let)}
+        loops = {node.var: (node.lo, node.hi) for node in walk(fn.body) if isinstance(node, For)}
+        self.behind = loops | {name: (value,) for name, value in self.lets.items()}  # what decides a name's values
         self.fixed = frozenset(self.homes)  # temporaries that are computed from constants alone
         self.found: dict[str, tuple[For, ...]] = {}  # and the loops that each of them gains a dimension for
         while (fewer := self._fewer()) != self.fixed:
@@ -102,22 +103,20 @@ class Fixed:
 
     def is_fixed(self, expr: Expr) -> bool:
         """Is its value computed from constants alone, wherever it stands?"""
-        for node in walk(expr):
-            match node:
-                case Var(name) if not self.is_fixed_name(name):
-                    return False
-                case Load(array) if array not in self.constants and array not in self.fixed:
-                    return False
-                case Call(pure=False):
-                    return False
+        seen, ahead = set[str](), [expr]
+        while ahead:
+            for node in walk(ahead.pop()):
+                match node:
+                    case Var(name) if name in self.behind:
+                        ahead += self.behind[name] if name not in seen else ()
+                        seen.add(name)
+                    case Var(name) if name not in self.sizes and name not in self.scalars:
+                        return False
+                    case Load(array) if array not in self.constants and array not in self.fixed:
+                        return False
+                    case Call(pure=False):
+                        return False
         return True
-
-    def is_fixed_name(self, name: str) -> bool:
-        if name in self.loops:
-            return self.is_fixed(self.loops[name].lo) and self.is_fixed(self.loops[name].hi)
-        if name in self.lets:
-            return self.is_fixed(self.lets[name])
-        return name in self.sizes or name in self.scalars
 
     def parts(self, place: Place, home: Place) -> list[Expr]:
         """The expressions that decide what a store stores, and whether it runs, in one arrival at the temporary's home;
@@ -141,22 +140,22 @@ class Fixed:
 
     def names(self, expr: Expr) -> set[str]:
         """The names that its value depends on."""
-        found = set(variables(expr))
-        for let in [name for name in found if name in self.lets]:
-            found |= self.names(self.lets[let])
-        for array in loaded(expr) & self.found.keys():
-            found |= {loop.var for loop in self.found[array]}
+        found, ahead = set[str](), [expr]
+        while ahead:
+            part = ahead.pop()
+            new = variables(part) - found
+            ahead += [self.lets[name] for name in new if name in self.lets]
+            found |= new | {loop.var for array in loaded(part) & self.found.keys() for loop in self.found[array]}
         return found
 
-    def sources(self, name: str, seen: frozenset[str] = frozenset()) -> frozenset[str]:
+    def sources(self, name: str) -> frozenset[str]:
         """The constant arrays that a temporary is made of."""
-        found = set[str]()
-        for array in self.read_for(name):
-            if array in self.constants:
-                found.add(array)
-            elif array in self.fixed and array not in seen and array != name:
-                found |= self.sources(array, seen | {name})
-        return frozenset(found)
+        seen, ahead = set[str](), [name]
+        while ahead:
+            read = self.read_for(ahead.pop())
+            ahead += (read & self.fixed) - seen
+            seen |= read
+        return frozenset(seen & self.constants)
 
     def read_for(self, name: str) -> frozenset[str]:
         """The arrays that its stores load."""

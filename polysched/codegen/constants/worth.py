@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from polysched.config.heuristics.cpu import PREPARED_GROWTH
+from polysched.config.heuristics.cpu import LARGE_SIZE, PREPARED_GROWTH
+from polysched.ir.interp import evaluate
 from polysched.ir.node import variables
-from polysched.ir.nodes import Array, Const
+from polysched.ir.nodes import Array
 
 
 def is_worth(array: Array, made_of: Sequence[Array], *, is_expanded: bool) -> bool:
@@ -19,21 +20,9 @@ def is_worth(array: Array, made_of: Sequence[Array], *, is_expanded: bool) -> bo
     a call has at any time."""
     if not array.shape:  # nothing but a scalar
         return False
-    if not is_expanded:
-        return True
-    if not made_of:
-        return False
-    size, sizes = _bytes(array), [_bytes(each) for each in made_of]
-    if size is None or None in sizes:
-        return _degree(array) <= max(map(_degree, made_of))
-    return size <= PREPARED_GROWTH * sum(filter(None, sizes))
+    return not is_expanded or _bytes(array) <= PREPARED_GROWTH * sum(map(_bytes, made_of))
 
 
-def _degree(array: Array) -> int:
-    """How many of the extents are sizes."""
-    return sum(bool(variables(extent)) for extent in array.shape)
-
-
-def _bytes(array: Array) -> int | None:
-    extents = [extent.value for extent in array.shape if isinstance(extent, Const)]
-    return prod(map(int, extents)) * array.dtype.bits // 8 if len(extents) == len(array.shape) else None
+def _bytes(array: Array) -> int:
+    sizes = dict.fromkeys(variables(array.shape), LARGE_SIZE)
+    return prod(int(evaluate(extent, sizes)) for extent in array.shape) * array.dtype.bits // 8

@@ -56,6 +56,7 @@ LONGEST_PACKED = 512  # iterations of the loop around a tile that a copy holds
 
 # Constants.
 PREPARED_GROWTH = 4  # of what is prepared to what it is made of, so that loading it is still cheaper than making it
+LARGE_SIZE = 1 << 16  # what sizes that are not known are taken for there: the growth is what it tends to
 
 # Threads: operations from which on starting them pays, of loops that are scalar, SIMD, and bound by memory.
 OPERATIONS, SIMD_OPERATIONS, STREAM_OPERATIONS = 60_000, 400_000, 1_600_000
