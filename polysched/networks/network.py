@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -60,8 +61,7 @@ class Network:
 
     def __call__(self, **inputs: Any) -> tuple[np.ndarray, ...]:
         """The results, as new arrays; LaunchError for inputs of other names, shapes or types."""
-        self._bound.run(inputs)
-        return tuple(each.copy() for each in self._bound.results)
+        return self._bound.run(inputs)
 
     def report(self) -> str:
         """The kernels with the operations and shapes of each, and what memory is used."""
@@ -130,6 +130,7 @@ class _Bound:
         self.arena = memory[-memory.ctypes.data % LINE :]
         self.inputs = {value.name: _zeros(value) for value in plan.inputs}
         self.results = [_zeros(value) for _, value in plan.results]
+        self.alone = Lock()  # calls of several threads come one after the other, since they share the buffers
         self.steps: list[Callable[[], None]] = []
         for call in net.kernels.calls:
             nest = net.kernels.nests[call.kernel]
@@ -138,15 +139,17 @@ class _Bound:
             }
             self.steps.append(net.compiled[call.kernel].program.bound(arrays))  # type: ignore[attr-defined]
 
-    def run(self, given: Mapping[str, Any]) -> None:
+    def run(self, given: Mapping[str, Any]) -> tuple[np.ndarray, ...]:
         _require(given, self.inputs)
-        for name, buffer in self.inputs.items():
-            buffer[...] = given[name]
-        for step in self.steps:
-            step()
-        for number, name in self.net.plan.copied:
-            result = self.results[number]
-            result.reshape(-1)[...] = self._array(name, (result.size,), result.dtype.name)
+        with self.alone:
+            for name, buffer in self.inputs.items():
+                buffer[...] = given[name]
+            for step in self.steps:
+                step()
+            for number, name in self.net.plan.copied:
+                result = self.results[number]
+                result.reshape(-1)[...] = self._array(name, (result.size,), result.dtype.name)
+            return tuple(each.copy() for each in self.results)
 
     def _array(self, what: str | np.ndarray, shape: tuple[int, ...], dtype: str) -> np.ndarray:
         """The buffer of a value, or a constant."""

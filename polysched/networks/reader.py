@@ -93,6 +93,9 @@ class _Reader:
         for each in inputs:
             scope[each.name] = self._input(each)
         self._nodes(self.graph.node, scope, self.opset)
+        for each in self.graph.output:
+            if each.name not in scope:
+                raise InputError(f"result '{each.name}' of the graph is computed by no node")
         results = tuple(self._value(scope[each.name], each.name) for each in self.graph.output)
         graph = Graph(name, self.builder.block(*results))
         return Read(graph, self.contents, tuple(each.name for each in self.graph.output), self.labels)
@@ -103,11 +106,11 @@ class _Reader:
                 raise InputError(f"there is no input '{given}'", hint=f"the inputs are {', '.join(names)}")
 
     def _input(self, info: Any) -> Entry:
-        if info.name in self.given:
-            return np.asarray(self.given[info.name])
         if not info.type.HasField("tensor_type"):
             raise InputError(f"input '{info.name}' is no tensor", hint="kernels have arrays alone")
         kind = type_name(info.type.tensor_type.elem_type)
+        if info.name in self.given:
+            return self._bound(info, kind)
         if kind not in ALL:
             raise InputError(f"input '{info.name}' is {kind}", hint=f"kernels have {', '.join(ALL)}")
         dims = info.type.tensor_type.shape.dim
@@ -123,6 +126,18 @@ class _Reader:
         value = Value(info.name, TensorType(ALL[kind], shape))
         self.builder.give(value)
         return value
+
+    def _bound(self, info: Any, kind: str) -> np.ndarray:
+        """The value that an input is given for good."""
+        array, stated = np.asarray(self.given[info.name]), info.type.tensor_type.shape.dim
+        wanted = [dim.dim_value for dim in stated] if info.type.tensor_type.HasField("shape") else [0] * array.ndim
+        fits = len(wanted) == array.ndim and all(n in (0, m) for n, m in zip(wanted, array.shape, strict=True))
+        if not fits or (kind in ALL and array.dtype != ALL[kind].numpy):
+            shape = ", ".join(str(n or "?") for n in wanted)
+            raise InputError(
+                f"the constant '{info.name}' is {array.dtype} of shape {array.shape}, but the input {kind}[{shape}]"
+            )
+        return array
 
     def _extent(self, name: str, axis: int, dim: Any) -> int:
         if not dim.HasField("dim_value"):
@@ -150,22 +165,21 @@ class _Reader:
         kind = proto.op_type
         if kind == "If" and isinstance(operands[0], np.ndarray):
             self._branch(proto, bool(operands[0].reshape(-1)[0]), scope, opset)
-        elif operands and operands[0] is not None and (kind == "Identity" or self._is_dropout(kind, operands)):
+        elif operands and operands[0] is not None and (kind == "Identity" or _is_dropout(proto, operands, opset)):
             scope[proto.output[0]] = operands[0]
             if len(proto.output) > 1 and proto.output[1]:
-                scope[proto.output[1]] = np.ones(_extents(operands[0]), bool)
+                mask = np.ones(_extents(operands[0]), bool)
+                scope[proto.output[1]] = mask if opset >= 10 else mask.astype(_numpy_type(operands[0]))
         elif kind in ("Shape", "Size") and isinstance(operands[0], Value):
             scope[proto.output[0]] = self._shape(proto, operands[0])
-        elif kind not in _NOT_FOLDED and all(each is None or isinstance(each, np.ndarray) for each in operands):
+        elif (
+            kind not in _NOT_FOLDED
+            and not _has_old_axis(proto)
+            and all(each is None or isinstance(each, np.ndarray) for each in operands)
+        ):
             self._fold(proto, label, scope, opset)
         else:
             self._lower(proto, label, scope, opset)
-
-    def _is_dropout(self, kind: str, operands: list[Any]) -> bool:
-        if kind != "Dropout":
-            return False
-        training = operands[2] if len(operands) > 2 else None
-        return training is None or (isinstance(training, np.ndarray) and not training.any())
 
     def _shape(self, proto: Any, operand: Value) -> np.ndarray:
         shape = shape_of(operand)
@@ -293,6 +307,25 @@ class _Reader:
         for formal, name in zip(body.output, proto.output, strict=False):
             if name:
                 scope[name] = inner[formal]
+
+
+def _is_dropout(proto: Any, operands: list[Any], opset: int) -> bool:
+    """Does the node drop nothing, since it does not train?"""
+    if proto.op_type != "Dropout":
+        return False
+    if opset < 7:
+        return bool(attributes_of(proto).get("is_test", 0))
+    training = operands[2] if len(operands) > 2 else None
+    return training is None or (isinstance(training, np.ndarray) and not training.any())
+
+
+def _has_old_axis(proto: Any) -> bool:
+    """Before version 7, `axis` said where the second operand broadcasts, which onnx.reference passes over."""
+    return {"broadcast", "axis"} <= {each.name for each in proto.attribute}
+
+
+def _numpy_type(entry: Entry) -> Any:
+    return entry.dtype if isinstance(entry, np.ndarray) else entry.type.dtype.numpy
 
 
 def _extents(entry: Entry) -> tuple[int, ...]:
