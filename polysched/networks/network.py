@@ -26,6 +26,7 @@ from polysched.networks.array import shape_of
 from polysched.networks.batch_norm import without_batch_norms
 from polysched.networks.groups import Group, grouped
 from polysched.networks.kernels import Kernels, compiled, kernels
+from polysched.networks.places import Places, places_of
 from polysched.networks.plan import Plan, planned
 from polysched.networks.reader import read
 from polysched.networks.report import report
@@ -48,6 +49,7 @@ class Network:
     plan: Plan = field(repr=False)
     constants: Mapping[str, np.ndarray] = field(repr=False)
     options: Options = field(repr=False)
+    places: tuple[Places, ...] = field(repr=False)  # which inputs give to gathers and scatters
 
     @property
     def graph(self) -> Graph:
@@ -60,7 +62,7 @@ class Network:
         return tuple(call.group for call in self.kernels.calls)
 
     def __call__(self, **inputs: Any) -> tuple[np.ndarray, ...]:
-        """The results, as new arrays; LaunchError for inputs of other names, shapes or types."""
+        """The results, as new arrays; LaunchError for inputs of other names, shapes or types, or places outside."""
         return self._bound.run(inputs)
 
     def report(self) -> str:
@@ -103,6 +105,10 @@ def network(
     stages["eliminate"] = eliminate(stages["batch norm"])
     graph = stages["eliminate"]
     contents = contents_of(graph)
+    places = places_of(graph)
+    for fault in (each.fault(weights[contents[each.name]]) for each in places if each.name in contents):
+        if fault:
+            raise InputError(f"the constant {fault}")
     made = kernels(grouped(graph, fuse=fuse), weights, contents)
     return Network(
         name=graph.name,
@@ -112,6 +118,7 @@ def network(
         plan=planned(graph, made.calls, found.outputs),
         constants={name: weights[key] for name, key in contents.items()},
         options=options,
+        places=tuple(each for each in places if each.name not in contents),
     )
 
 
@@ -141,6 +148,9 @@ class _Bound:
 
     def run(self, given: Mapping[str, Any]) -> tuple[np.ndarray, ...]:
         _require(given, self.inputs)
+        for fault in (each.fault(np.asarray(given[each.name])) for each in self.net.places):
+            if fault:
+                raise LaunchError(f"the input {fault}")
         with self.alone:
             for name, buffer in self.inputs.items():
                 buffer[...] = given[name]
