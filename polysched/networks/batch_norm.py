@@ -17,7 +17,7 @@ import numpy as np
 from polysched.ir.graph.operations import Graph, Operation, TensorType, Value
 from polysched.ir.rename import fresh_names
 from polysched.networks.array import dtype_of
-from polysched.networks.schema import defaults, latest
+from polysched.networks.reading.schema import defaults, latest
 
 _EPSILON = "epsilon"
 

@@ -28,7 +28,7 @@ from polysched.networks.groups import Group, grouped
 from polysched.networks.kernels import Kernels, compiled, kernels
 from polysched.networks.places import Places, places_of
 from polysched.networks.plan import Plan, planned
-from polysched.networks.reader import read
+from polysched.networks.reading.reader import read
 from polysched.networks.report import report
 from polysched.networks.saved import save
 from polysched.pipeline import Compiled
