@@ -15,8 +15,9 @@ from hashlib import sha256
 import numpy as np
 
 from polysched.ir.graph.operations import Graph, Operation, TensorType, Value
+from polysched.ir.rename import fresh_names
 from polysched.networks.array import dtype_of
-from polysched.networks.schema import defaults, latest
+from polysched.networks.reading.schema import defaults, latest
 
 _EPSILON = "epsilon"
 
@@ -26,6 +27,7 @@ def without_batch_norms(graph: Graph, constants: dict[str, np.ndarray]) -> Graph
     maker = {result.name: each for each in graph.body.operations for result in each.results}
     uses = Counter(operand.name for each in graph.body.operations for operand in each.operands)
     uses.update(value.name for value in graph.body.results)
+    taken = {value.name for value in graph.body.arguments} | set(maker)
     changed: dict[str, tuple[Operation, ...]] = {}  # by the first result
     for norm in graph.body.operations:
         conv = maker.get(norm.operands[0].name) if norm.kind == "BatchNormalization" else None
@@ -36,7 +38,7 @@ def without_batch_norms(graph: Graph, constants: dict[str, np.ndarray]) -> Graph
         if len(contents) < len(known) or dict(norm.attributes).get("training_mode"):
             continue
         changed[conv.results[0].name] = ()
-        changed[norm.results[0].name] = _folded(conv, norm, contents, constants)
+        changed[norm.results[0].name] = _folded(conv, norm, contents, constants, taken)
     if not changed:
         return graph
     operations = tuple(new for each in graph.body.operations for new in changed.get(each.results[0].name, (each,)))
@@ -50,7 +52,7 @@ def _content(operation: Operation | None, constants: dict[str, np.ndarray]) -> n
 
 
 def _folded(
-    conv: Operation, norm: Operation, known: list[np.ndarray], constants: dict[str, np.ndarray]
+    conv: Operation, norm: Operation, known: list[np.ndarray], constants: dict[str, np.ndarray], taken: set[str]
 ) -> tuple[Operation, ...]:
     scale, shift, mean, variance, weights, *bias = (each.astype(np.float64) for each in known)
     given = dict(norm.attributes)
@@ -60,11 +62,17 @@ def _folded(
     dtype = known[4].dtype
     new_weights = (weights * factor.reshape(-1, *[1] * (weights.ndim - 1))).astype(dtype)
     new_bias = ((first - mean) * factor + shift).astype(dtype)
-    name = norm.results[0].name
-    made = [_constant(f"{name}.{what}", content, constants) for what, content in
+    made = [_constant(_free(f"{norm.results[0].name}.{what}", taken), content, constants) for what, content in
             (("weights", new_weights), ("bias", new_bias))]  # fmt: skip
     operands = (conv.operands[0], *(each.results[0] for each in made))
     return (*made, replace(conv, operands=operands, results=norm.results))
+
+
+def _free(name: str, taken: set[str]) -> str:
+    """The name, or with a number where the file has it, too."""
+    found = name if name not in taken else next(fresh_names(name, taken))
+    taken.add(found)
+    return found
 
 
 def _constant(name: str, content: np.ndarray, constants: dict[str, np.ndarray]) -> Operation:

@@ -26,7 +26,7 @@ from polysched.networks.expressions import Expressions
 from polysched.networks.groups import Group
 from polysched.networks.node import Node
 from polysched.networks.operators.all import lowered
-from polysched.networks.schema import defaults, latest
+from polysched.networks.reading.schema import defaults, latest
 from polysched.pipeline import Compiled, optimize
 from polysched.support.worker import Worker
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -25,8 +26,9 @@ from polysched.networks.array import shape_of
 from polysched.networks.batch_norm import without_batch_norms
 from polysched.networks.groups import Group, grouped
 from polysched.networks.kernels import Kernels, compiled, kernels
+from polysched.networks.places import Places, places_of
 from polysched.networks.plan import Plan, planned
-from polysched.networks.reader import read
+from polysched.networks.reading.reader import read
 from polysched.networks.report import report
 from polysched.networks.saved import save
 from polysched.pipeline import Compiled
@@ -47,6 +49,7 @@ class Network:
     plan: Plan = field(repr=False)
     constants: Mapping[str, np.ndarray] = field(repr=False)
     options: Options = field(repr=False)
+    places: tuple[Places, ...] = field(repr=False)  # which inputs give to gathers and scatters
 
     @property
     def graph(self) -> Graph:
@@ -59,9 +62,8 @@ class Network:
         return tuple(call.group for call in self.kernels.calls)
 
     def __call__(self, **inputs: Any) -> tuple[np.ndarray, ...]:
-        """The results, as new arrays; LaunchError for inputs of other names, shapes or types."""
-        self._bound.run(inputs)
-        return tuple(each.copy() for each in self._bound.results)
+        """The results, as new arrays; LaunchError for inputs of other names, shapes or types, or places outside."""
+        return self._bound.run(inputs)
 
     def report(self) -> str:
         """The kernels with the operations and shapes of each, and what memory is used."""
@@ -103,6 +105,10 @@ def network(
     stages["eliminate"] = eliminate(stages["batch norm"])
     graph = stages["eliminate"]
     contents = contents_of(graph)
+    places = places_of(graph)
+    for fault in (each.fault(weights[contents[each.name]]) for each in places if each.name in contents):
+        if fault:
+            raise InputError(f"the constant {fault}")
     made = kernels(grouped(graph, fuse=fuse), weights, contents)
     return Network(
         name=graph.name,
@@ -112,6 +118,7 @@ def network(
         plan=planned(graph, made.calls, found.outputs),
         constants={name: weights[key] for name, key in contents.items()},
         options=options,
+        places=tuple(each for each in places if each.name not in contents),
     )
 
 
@@ -130,6 +137,7 @@ class _Bound:
         self.arena = memory[-memory.ctypes.data % LINE :]
         self.inputs = {value.name: _zeros(value) for value in plan.inputs}
         self.results = [_zeros(value) for _, value in plan.results]
+        self.alone = Lock()  # calls of several threads come one after the other, since they share the buffers
         self.steps: list[Callable[[], None]] = []
         for call in net.kernels.calls:
             nest = net.kernels.nests[call.kernel]
@@ -138,15 +146,20 @@ class _Bound:
             }
             self.steps.append(net.compiled[call.kernel].program.bound(arrays))  # type: ignore[attr-defined]
 
-    def run(self, given: Mapping[str, Any]) -> None:
+    def run(self, given: Mapping[str, Any]) -> tuple[np.ndarray, ...]:
         _require(given, self.inputs)
-        for name, buffer in self.inputs.items():
-            buffer[...] = given[name]
-        for step in self.steps:
-            step()
-        for number, name in self.net.plan.copied:
-            result = self.results[number]
-            result.reshape(-1)[...] = self._array(name, (result.size,), result.dtype.name)
+        for fault in (each.fault(np.asarray(given[each.name])) for each in self.net.places):
+            if fault:
+                raise LaunchError(f"the input {fault}")
+        with self.alone:
+            for name, buffer in self.inputs.items():
+                buffer[...] = given[name]
+            for step in self.steps:
+                step()
+            for number, name in self.net.plan.copied:
+                result = self.results[number]
+                result.reshape(-1)[...] = self._array(name, (result.size,), result.dtype.name)
+            return tuple(each.copy() for each in self.results)
 
     def _array(self, what: str | np.ndarray, shape: tuple[int, ...], dtype: str) -> np.ndarray:
         """The buffer of a value, or a constant."""

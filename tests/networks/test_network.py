@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -104,3 +105,56 @@ def test_random_networks_compute_what_the_reference_does(seed):
     for fuse in (True, False):
         found = ps.network(made, fuse=fuse)(x=x)
         assert all(np.allclose(a, b, rtol=1e-4, atol=1e-5) for a, b in zip(found, right(made, x=x), strict=True))
+
+
+def test_threads_that_call_one_network_get_their_own_results():
+    """They share its buffers, so that the calls come one after the other."""
+    nodes = [helper.make_node("Tanh", ["x"], ["t"]), helper.make_node("MatMul", ["t", "w"], ["y"])]
+    made = model(nodes, {"x": [64, 64]}, ["y"], {"w": np.eye(64, dtype=np.float32)})
+    net, given = ps.network(made), [np.full((64, 64), k / 8, np.float32) for k in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda x: net(x=x)[0], given * 50))
+    assert all(np.allclose(y, np.tanh(x), atol=1e-5) for x, y in zip(given * 50, found, strict=True))
+
+
+def test_nothing_is_written_over(net, tmp_path):
+    (tmp_path / "Makefile").write_text("mine")
+    with pytest.raises(ps.InputError, match="Makefile' is there"):
+        net.save(tmp_path)
+    assert [each.name for each in tmp_path.iterdir()] == ["Makefile"]
+    with pytest.raises(ps.InputError, match="cannot be written to"):
+        net.save(tmp_path / "Makefile")
+
+
+def test_names_of_the_file_that_c_has_for_itself(tmp_path):
+    """Keywords, what the example calls, kernels, the example's own file, and the end of a comment."""
+    names = ["k", "file", "k0_relu", "bool", "weights", "linux"]
+    nodes = [helper.make_node("Relu", [name], [f"of {name}"]) for name in names]
+    made = model(nodes, {name: [2] for name in names}, [f"of {name}" for name in names], {})
+    for called in ("example", "*/ wrong /*"):
+        made.graph.name = called
+        folder = ps.network(made).save(tmp_path / str(len(called)))
+        built = subprocess.run(["make", "-s", "CFLAGS=-O1 -fwrapv"], cwd=folder, capture_output=True, text=True)
+        assert built.returncode == 0, built.stderr
+        assert subprocess.run(["./example"], cwd=folder, capture_output=True, check=True).stdout == b"0\n0\n"
+
+
+def test_c_divides_before_it_rounds_where_the_library_does(tmp_path):
+    """In one file all kernels have the same flags."""
+    nodes = [helper.make_node("QuantizeLinear", ["x", "s"], ["q"]), helper.make_node("Relu", ["x"], ["y"])]
+    made = model(nodes, {"x": [8]}, ["q", "y"], {"s": np.array(0.1, np.float32)})
+    assert "-freciprocal-math" not in (ps.network(made).save(tmp_path / "out") / "Makefile").read_text()
+
+
+def test_constants_of_batch_norms_do_not_take_names_of_the_file():
+    random = np.random.default_rng(5)
+    weights = {"w": random.standard_normal((2, 3, 1, 1)), "n.bias": random.standard_normal((2,))}
+    weights |= {name: random.uniform(1, 2, 2) for name in ("scale", "mean", "variance")}
+    nodes = [
+        helper.make_node("Conv", ["x", "w"], ["c"]),
+        helper.make_node("BatchNormalization", ["c", "scale", "n.bias", "mean", "variance"], ["n"]),
+        helper.make_node("Mul", ["n", "n.bias"], ["y"]),
+    ]
+    made = model(nodes, {"x": [1, 3, 2, 2]}, ["y"], {name: a.astype(np.float32) for name, a in weights.items()})
+    x = random.standard_normal((1, 3, 2, 2), dtype=np.float32)
+    assert np.allclose(ps.network(made)(x=x)[0], right(made, x=x)[0], atol=1e-5)

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+import polysched as ps
+
 pytest.importorskip("onnx")
+
+from nets import model
+from onnx import TensorProto, helper
 
 from benchmarks.networks.nodes import cases, run
 
@@ -27,3 +33,21 @@ def test_a_case_is_right(name):
     assert name in cases()
     outcome = run(name)
     assert outcome.status in ("passed", "specialized"), outcome
+
+
+LEAST = -(2**31)
+
+
+def test_quotients_of_the_least_integer():
+    made = model([helper.make_node("Div", ["x", "y"], ["q"])], {"x": [4], "y": [4]}, ["q"], {})
+    for each in made.graph.input:
+        each.type.tensor_type.elem_type = TensorProto.INT32
+    x, y = np.array([LEAST, LEAST, 5, -7], np.int32), np.array([2, LEAST, LEAST, 2], np.int32)
+    assert ps.network(made)(x=x, y=y)[0].tolist() == [-(2**30), 1, 0, -3]
+
+
+def test_an_old_concat_joins_axis_1():
+    made = model([helper.make_node("Concat", ["x", "y"], ["z"])], {"x": [2, 1], "y": [2, 2]}, ["z"], {})
+    made.opset_import[0].version = 3
+    x, y = np.array([[0], [3]], np.float32), np.array([[1, 2], [4, 5]], np.float32)
+    assert ps.network(made)(x=x, y=y)[0].tolist() == [[0, 1, 2], [3, 4, 5]]

@@ -10,7 +10,7 @@ import polysched as ps
 pytest.importorskip("onnx")
 
 from nets import classifier, model
-from onnx import helper
+from onnx import TensorProto, helper
 
 
 def refusal(node, weights=None, **inputs) -> str:
@@ -61,3 +61,49 @@ def test_arrays_that_do_not_fit_are_refused_at_the_call():
         net(x=np.zeros(2))
     with pytest.raises(ps.LaunchError, match="the inputs are 'x'"):
         net(z=np.zeros(2, np.float32))
+
+
+def test_images_of_integers_are_not_weighted():
+    """The weights would be integers, too."""
+    made = model([helper.make_node("Resize", ["x", "", "s"], ["y"], mode="linear")], {"x": [1, 1, 2, 2]}, ["y"],
+                 {"s": np.array([1, 1, 2, 2], np.float32)})  # fmt: skip
+    made.graph.input[0].type.tensor_type.elem_type = TensorProto.UINT8
+    with pytest.raises(ps.InputError, match="elements are u8, and mode is linear"):
+        ps.network(made)
+
+
+def test_what_old_versions_meant_by_an_attribute():
+    """Of constants, too, where onnx.reference passes over it."""
+    weights = {"a": np.zeros((3, 3), np.float32), "s": np.arange(3, dtype=np.float32)}
+    nodes = [
+        helper.make_node("Sub", ["a", "s"], ["c"], broadcast=1, axis=0),
+        helper.make_node("Add", ["x", "c"], ["y"]),
+    ]
+    made = model(nodes, {"x": [3, 3]}, ["y"], weights)
+    made.opset_import[0].version = 6
+    with pytest.raises(ps.InputError, match="of Sub is not supported"):
+        ps.network(made)
+    made = model([helper.make_node("Dropout", ["x"], ["y"])], {"x": [3]}, ["y"], {})
+    made.opset_import[0].version = 6  # trains, unless is_test is 1
+    with pytest.raises(ps.InputError, match="operator Dropout is not supported"):
+        ps.network(made)
+
+
+def test_operands_that_do_not_fit():
+    node = helper.make_node("Expand", ["x", "s"], ["y"])
+    message = refusal(node, {"s": np.array([3])}, x=[5])
+    assert message.startswith("node 0 'y' (Expand): its operands and attributes do not fit: shape mismatch")
+
+
+def test_constants_of_another_type_or_shape():
+    made = model([helper.make_node("Add", ["x", "c"], ["y"])], {"x": [2], "c": [2]}, ["y"], {})
+    with pytest.raises(ps.InputError, match=r"the constant 'c' is float64 of shape \(2,\), but the input f32\[2\]"):
+        ps.network(made, constants={"c": np.zeros(2)})
+    with pytest.raises(ps.InputError, match=r"of shape \(1,\), but the input f32\[2\]"):
+        ps.network(made, constants={"c": np.zeros(1, np.float32)})
+
+
+def test_a_result_that_no_node_computes():
+    made = model([helper.make_node("Relu", ["x"], ["y"])], {"x": [2]}, ["z"], {})
+    with pytest.raises(ps.InputError, match="result 'z' of the graph is computed by no node"):
+        ps.network(made)

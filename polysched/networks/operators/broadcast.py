@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from polysched.frontend import tensor as te
-from polysched.ir.dtypes import DType, boolean, f64
+from polysched.ir.dtypes import ALL, DType, boolean, f64
 from polysched.networks.array import Array, constant
 from polysched.networks.node import Node
 from polysched.networks.operators.table import operator
@@ -45,7 +45,8 @@ def quotient(p: Value, q: Value) -> Value:
         return p / q
     if p.dtype.kind == "u":
         return p // q
-    zero, whole = constant(0, p.dtype), te.abs(p) // te.abs(q)
+    zero, unsigned = constant(0, p.dtype), ALL[f"u{p.dtype.bits}"]  # which holds the magnitude of the least integer
+    whole = (te.abs(p).astype(unsigned) // te.abs(q).astype(unsigned)).astype(p.dtype)
     return te.select((p < zero) != (q < zero), -whole, whole)
 
 

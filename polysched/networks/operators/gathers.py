@@ -1,6 +1,7 @@
 """Elements at places that data says: gathers and scatters, one-hot, sequences turned round.
 
-Negative places count from the end. Places are trusted to be in bounds, as subscripts are that a nest loads.
+Negative places count from the end. Places are trusted to be in bounds, as subscripts are that a nest loads;
+for those of inputs and constants, `places` sees to it.
 """
 
 from __future__ import annotations

@@ -112,7 +112,7 @@ def unsqueeze(node: Node, x: Array, axes_of: Array | None = None) -> Array:
 @operator("Concat")
 def concat(node: Node, *operands: Array) -> Array:
     """Each operand is stored to its part."""
-    axis, make = node.axis(operands[0].rank), node.make
+    axis, make = node.axis(operands[0].rank, 0 if node.since >= 4 else 1), node.make
     parts = [x for x in operands if x.size]
     shape = list(parts[0].shape)
     shape[axis] = sum(x.shape[axis] for x in parts)

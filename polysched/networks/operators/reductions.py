@@ -10,6 +10,7 @@ from polysched.frontend import tensor as te
 from polysched.ir.dtypes import DType, boolean, i64
 from polysched.networks.array import Array, Index, constant
 from polysched.networks.node import Node
+from polysched.networks.operators.broadcast import quotient
 from polysched.networks.operators.table import operator
 
 Value = Any
@@ -78,10 +79,7 @@ def _enter(kind: str, f: Callable[..., Value], first: Change = same, last: Calla
 
 
 def _mean(total: Value, count: int) -> Value:
-    if not total.dtype.is_float:
-        whole = te.abs(total) // constant(count, total.dtype)  # numpy's floats, truncated
-        return te.select(total < constant(0, total.dtype), -whole, whole)
-    return total / constant(count, total.dtype)
+    return quotient(total, constant(count, total.dtype))  # of integers truncated, as numpy's floats are
 
 
 def _absolute(v: Value) -> Value:

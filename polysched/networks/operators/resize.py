@@ -82,6 +82,8 @@ def _resized(
     cubic: float,
     outside: bool,
 ) -> Array:
+    if mode != "nearest" and not x.is_float:
+        raise node.refusal(f"elements are {x.dtype}, and mode is {mode}", "cast them to floats, and back")
     result = x
     for axis, (before, after, scale) in enumerate(zip(x.shape, shape, scales, strict=True)):
         if before == after and scale == 1:

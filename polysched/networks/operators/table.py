@@ -70,6 +70,8 @@ def lowered(node: Node, operands: Sequence[Array | None]) -> tuple[Array, ...]:
         if error.message.startswith(node.label):
             raise
         raise node.refusal(error.message, error.hint) from None
+    except (ValueError, LookupError, TypeError) as error:  # extents, axes and letters that are not of the same number
+        raise node.refusal(f"its operands and attributes do not fit: {error}") from error
     results = made if isinstance(made, tuple) else (made,)
     if unread := sorted(set(node.attributes) - node.asked):
         raise node.refusal(f"attribute {unread[0]} of {node.kind} is not supported", "leave it out")

@@ -8,8 +8,6 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
-
 from polysched.errors import InputError
 from polysched.networks.array import dtype_of
 
@@ -82,17 +80,3 @@ def defaults(kind: str, since: int) -> Mapping[str, Any]:
     return MappingProxyType(
         {name: _value(each.default_value) for name, each in given.items() if each.default_value.name}
     )
-
-
-def folded(proto: Any, operands: Mapping[str, np.ndarray], opset: int) -> list[np.ndarray]:
-    """The results of a node on constants, by the reference implementation."""
-    onnx, reference = package(), package("onnx.reference")
-    make = onnx.helper.make_tensor_value_info
-    inputs = [
-        make(name, onnx.helper.np_dtype_to_tensor_dtype(value.dtype), value.shape) for name, value in operands.items()
-    ]
-    outputs = [make(name, 1, None) for name in proto.output if name]
-    graph = onnx.helper.make_graph([proto], "folded", inputs, outputs)
-    run = reference.ReferenceEvaluator(graph, opsets={"": opset})
-    with np.errstate(all="ignore"):
-        return [np.asarray(value) for value in run.run(None, dict(operands))]

@@ -25,24 +25,14 @@ from polysched.networks.array import Array, dtype_of, shape_of
 from polysched.networks.expressions import Expressions
 from polysched.networks.node import Node
 from polysched.networks.operators.all import lowered
-from polysched.networks.schema import attributes_of, defaults, folded, latest, package, schema, type_name
+from polysched.networks.reading.definitions import definition, nodes_of
+from polysched.networks.reading.folding import folded, is_foldable
+from polysched.networks.reading.schema import attributes_of, defaults, latest, package, schema, type_name
 
 Entry = Value | np.ndarray  # of a name in the file: computed, or known
 
 ABSENT = Value("", TensorType(boolean))  # an operand that is left out
 VIEWS = ("Reshape", "Flatten", "Squeeze", "Unsqueeze")
-# Random numbers; and what the reference implementation computes as of another version than the file's.
-_NOT_FOLDED = (
-    "RandomNormal",
-    "RandomNormalLike",
-    "RandomUniform",
-    "RandomUniformLike",
-    "Bernoulli",
-    "Multinomial",
-    "Softmax",
-    "LogSoftmax",
-    "Hardmax",
-)
 
 
 @dataclass(frozen=True)
@@ -93,6 +83,9 @@ class _Reader:
         for each in inputs:
             scope[each.name] = self._input(each)
         self._nodes(self.graph.node, scope, self.opset)
+        for each in self.graph.output:
+            if each.name not in scope:
+                raise InputError(f"result '{each.name}' of the graph is computed by no node")
         results = tuple(self._value(scope[each.name], each.name) for each in self.graph.output)
         graph = Graph(name, self.builder.block(*results))
         return Read(graph, self.contents, tuple(each.name for each in self.graph.output), self.labels)
@@ -103,11 +96,11 @@ class _Reader:
                 raise InputError(f"there is no input '{given}'", hint=f"the inputs are {', '.join(names)}")
 
     def _input(self, info: Any) -> Entry:
-        if info.name in self.given:
-            return np.asarray(self.given[info.name])
         if not info.type.HasField("tensor_type"):
             raise InputError(f"input '{info.name}' is no tensor", hint="kernels have arrays alone")
         kind = type_name(info.type.tensor_type.elem_type)
+        if info.name in self.given:
+            return self._bound(info, kind)
         if kind not in ALL:
             raise InputError(f"input '{info.name}' is {kind}", hint=f"kernels have {', '.join(ALL)}")
         dims = info.type.tensor_type.shape.dim
@@ -123,6 +116,18 @@ class _Reader:
         value = Value(info.name, TensorType(ALL[kind], shape))
         self.builder.give(value)
         return value
+
+    def _bound(self, info: Any, kind: str) -> np.ndarray:
+        """The value that an input is given for good."""
+        array, stated = np.asarray(self.given[info.name]), info.type.tensor_type.shape.dim
+        wanted = [dim.dim_value for dim in stated] if info.type.tensor_type.HasField("shape") else [0] * array.ndim
+        fits = len(wanted) == array.ndim and all(n in (0, m) for n, m in zip(wanted, array.shape, strict=True))
+        if not fits or (kind in ALL and array.dtype != ALL[kind].numpy):
+            shape = ", ".join(str(n or "?") for n in wanted)
+            raise InputError(
+                f"the constant '{info.name}' is {array.dtype} of shape {array.shape}, but the input {kind}[{shape}]"
+            )
+        return array
 
     def _extent(self, name: str, axis: int, dim: Any) -> int:
         if not dim.HasField("dim_value"):
@@ -150,22 +155,17 @@ class _Reader:
         kind = proto.op_type
         if kind == "If" and isinstance(operands[0], np.ndarray):
             self._branch(proto, bool(operands[0].reshape(-1)[0]), scope, opset)
-        elif operands and operands[0] is not None and (kind == "Identity" or self._is_dropout(kind, operands)):
+        elif operands and operands[0] is not None and (kind == "Identity" or _is_dropout(proto, operands, opset)):
             scope[proto.output[0]] = operands[0]
             if len(proto.output) > 1 and proto.output[1]:
-                scope[proto.output[1]] = np.ones(_extents(operands[0]), bool)
+                mask = np.ones(_extents(operands[0]), bool)
+                scope[proto.output[1]] = mask if opset >= 10 else mask.astype(_numpy_type(operands[0]))
         elif kind in ("Shape", "Size") and isinstance(operands[0], Value):
             scope[proto.output[0]] = self._shape(proto, operands[0])
-        elif kind not in _NOT_FOLDED and all(each is None or isinstance(each, np.ndarray) for each in operands):
+        elif is_foldable(proto) and all(each is None or isinstance(each, np.ndarray) for each in operands):
             self._fold(proto, label, scope, opset)
         else:
             self._lower(proto, label, scope, opset)
-
-    def _is_dropout(self, kind: str, operands: list[Any]) -> bool:
-        if kind != "Dropout":
-            return False
-        training = operands[2] if len(operands) > 2 else None
-        return training is None or (isinstance(training, np.ndarray) and not training.any())
 
     def _shape(self, proto: Any, operand: Value) -> np.ndarray:
         shape = shape_of(operand)
@@ -196,7 +196,7 @@ class _Reader:
         try:
             self._add(proto, label, scope, opset)
         except InputError:
-            body = self._definition(proto, scope, opset)
+            body = definition(proto, [_type_proto(scope.get(name)) for name in proto.input], opset)
             if body is None:
                 raise
             self._expand(proto, body, scope)
@@ -255,44 +255,28 @@ class _Reader:
 
     # --- definitions by other operators
 
-    def _definition(self, proto: Any, scope: dict[str, Entry], opset: int) -> Any:
-        """The function that the standard has for the node; None if there is none, or it leaves attributes out."""
-        onnx, found = package(), schema(proto.op_type, opset)
-        if found is None or not (found.has_function or found.has_context_dependent_function):
-            return None
-        given = {each.name for each in proto.attribute}
-        read = set(found.attributes)
-        if found.has_function:
-            read &= {each.ref_attr_name for node in found.function_body.node for each in node.attribute}
-        if not given <= read:
-            return None
-        if found.has_function:
-            return found.function_body
-        types = [_type_proto(scope.get(name)).SerializeToString() for name in proto.input]
-        try:
-            text = found.get_context_dependent_function(proto.SerializeToString(), types)
-        except Exception:  # of C++: the node has none
-            return None
-        body = onnx.FunctionProto()
-        body.ParseFromString(text)
-        return body if body.node else None
-
     def _expand(self, proto: Any, body: Any, scope: dict[str, Entry]) -> None:
         opset = {each.domain: each.version for each in body.opset_import}.get("", self.opset)
-        given = {each.name: each for each in proto.attribute}
-        usual = {each.name: each for each in body.attribute_proto}
-        found = schema(proto.op_type, self.opset)
-        for name, each in found.attributes.items():
-            if each.default_value.name:
-                usual.setdefault(name, each.default_value)
-        inner: dict[str, Entry] = {
-            formal: scope[name] for formal, name in zip(body.input, proto.input, strict=False) if name
-        }
-        nodes = [_bound(node, {**usual, **given}) for node in body.node]
-        self._nodes(_without_absent(nodes, inner), inner, opset)
+        operands = zip(body.input, proto.input, strict=False)
+        inner: dict[str, Entry] = {formal: scope[name] for formal, name in operands if name}
+        self._nodes(nodes_of(body, proto, set(inner), self.opset), inner, opset)
         for formal, name in zip(body.output, proto.output, strict=False):
             if name:
                 scope[name] = inner[formal]
+
+
+def _is_dropout(proto: Any, operands: list[Any], opset: int) -> bool:
+    """Does the node drop nothing, since it does not train?"""
+    if proto.op_type != "Dropout":
+        return False
+    if opset < 7:
+        return bool(attributes_of(proto).get("is_test", 0))
+    training = operands[2] if len(operands) > 2 else None
+    return training is None or (isinstance(training, np.ndarray) and not training.any())
+
+
+def _numpy_type(entry: Entry) -> Any:
+    return entry.dtype if isinstance(entry, np.ndarray) else entry.type.dtype.numpy
 
 
 def _extents(entry: Entry) -> tuple[int, ...]:
@@ -307,28 +291,3 @@ def _type_proto(entry: Entry | None) -> Any:
         return onnx.helper.make_tensor_type_proto(onnx.helper.np_dtype_to_tensor_dtype(entry.dtype), entry.shape)
     number = onnx.helper.np_dtype_to_tensor_dtype(np.dtype(entry.type.dtype.numpy))
     return onnx.helper.make_tensor_type_proto(number, shape_of(entry))
-
-
-def _bound(node: Any, attributes: Mapping[str, Any]) -> Any:
-    """A node of a function with the caller's attributes in place of references."""
-    bound = type(node)()
-    bound.CopyFrom(node)
-    del bound.attribute[:]
-    for each in node.attribute:
-        if not each.ref_attr_name:
-            bound.attribute.append(each)
-        elif each.ref_attr_name in attributes:
-            made = bound.attribute.add()
-            made.CopyFrom(attributes[each.ref_attr_name])
-            made.name = each.name
-    return bound
-
-
-def _without_absent(nodes: list[Any], inner: Mapping[str, Entry]) -> list[Any]:
-    """The nodes; operands that the caller has left out are left out, too."""
-    made = set(inner) | {name for node in nodes for name in node.output}
-    for node in nodes:
-        for k, name in enumerate(node.input):
-            if name and name not in made:
-                node.input[k] = ""
-    return nodes

@@ -1,0 +1,76 @@
+"""Places that inputs and constants give to gathers and scatters, which kernels trust: within what they have to be.
+
+    %y = Gather(%x, %i) : f32[2], %x : f32[4]      ->      elements of i are from -4 to 3
+
+Also through casts and views. Places that the network computes are trusted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from polysched.ir.graph.operations import Graph, Operation, Value
+from polysched.networks.array import shape_of
+
+_ALONG_AN_AXIS = ("Gather", "GatherElements", "ScatterElements", "Scatter")
+
+
+@dataclass(frozen=True)
+class Places:
+    name: str  # of the input or constant
+    shape: tuple[int, ...]  # in which its last axis counts
+    least: np.ndarray  # one for all, or one for each index of the last axis
+    most: np.ndarray
+    reader: str
+
+    def fault(self, content: np.ndarray) -> str:
+        """What is wrong with these places; nothing if they are inside."""
+        found = content.reshape(self.shape)
+        outside = (found < self.least) | (found > self.most)
+        if not outside.any():
+            return ""
+        at = tuple(np.argwhere(outside)[0])
+        least, most = (np.broadcast_to(bound, self.shape)[at] for bound in (self.least, self.most))
+        return f"'{self.name}' gives the place {found[at]} to {self.reader}, which has {least} to {most}"
+
+
+def places_of(graph: Graph) -> tuple[Places, ...]:
+    maker = {result.name: each for each in graph.body.operations for result in each.results}
+    return tuple(found for each in graph.body.operations for found in _of(each, maker))
+
+
+def _of(operation: Operation, maker: Mapping[str, Operation]) -> Iterator[Places]:
+    if (bounds := _bounds(operation)) is None:
+        return
+    least, most = (np.array(bound) for bound in bounds)
+    of = operation.operands[1]
+    if source := _source(of, maker):
+        yield Places(source, shape_of(of), least, most, f"%{operation.results[0].name} ({operation.kind})")
+
+
+def _bounds(operation: Operation) -> tuple[object, object] | None:
+    """The least and the greatest place."""
+    given = dict(operation.attributes)
+    if operation.kind in _ALONG_AN_AXIS:
+        extent = shape_of(operation.operands[0])[int(str(given.get("axis", 0)))]
+        return -extent, extent - 1
+    if operation.kind in ("GatherND", "ScatterND"):
+        first, depth = int(str(given.get("batch_dims", 0))), shape_of(operation.operands[1])[-1]
+        extents = np.array(shape_of(operation.operands[0])[first : first + depth])
+        return -extents, extents - 1
+    if operation.kind == "ReverseSequence":
+        return 0, shape_of(operation.operands[0])[int(str(given.get("time_axis", 0)))]
+    return None
+
+
+def _source(value: Value, maker: Mapping[str, Operation]) -> str:
+    """The input or constant whose elements these are; nothing if they are computed."""
+    operation = maker.get(value.name)
+    if operation is None or operation.kind == "Const":
+        return value.name
+    if operation.kind == "View" or (operation.kind == "Cast" and not operation.operands[0].type.dtype.is_float):
+        return _source(operation.operands[0], maker)
+    return ""
