@@ -9,7 +9,7 @@ net.save("classifier")
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
@@ -24,14 +24,14 @@ from polysched.ir.graph.operations import Graph, Value
 from polysched.networks.arena import LINE
 from polysched.networks.array import shape_of
 from polysched.networks.batch_norm import without_batch_norms
-from polysched.networks.groups import Group, grouped
-from polysched.networks.kernels import Kernels, compiled, kernels
-from polysched.networks.places import Places, places_of
-from polysched.networks.plan import Plan, planned
+from polysched.networks.built import Built
+from polysched.networks.groups import grouped
+from polysched.networks.kernels import compiled, kernels
+from polysched.networks.places import places_of
+from polysched.networks.plan import planned
 from polysched.networks.reading.reader import read
 from polysched.networks.report import report
 from polysched.networks.saved import save
-from polysched.pipeline import Compiled
 from polysched.support.entry import entries, entry
 
 FAST = Options(reorder_reductions=True, fast_math=True)
@@ -39,27 +39,8 @@ FAST = Options(reorder_reductions=True, fast_math=True)
 
 @entries
 @dataclass(frozen=True, kw_only=True)
-class Network:
-    """What `ps.network` gives; `stages` are the graphs that led to the kernels, by the name of the pass."""
-
-    name: str
-    stages: Mapping[str, Graph] = field(repr=False)
-    kernels: Kernels = field(repr=False)
-    compiled: Mapping[str, Compiled] = field(repr=False)
-    plan: Plan = field(repr=False)
-    constants: Mapping[str, np.ndarray] = field(repr=False)
-    options: Options = field(repr=False)
-    places: tuple[Places, ...] = field(repr=False)  # which inputs give to gathers and scatters
-
-    @property
-    def graph(self) -> Graph:
-        """The operations that run, after all passes."""
-        return list(self.stages.values())[-1]
-
-    @property
-    def groups(self) -> tuple[Group, ...]:
-        """Which operations share a kernel, in the order of the calls."""
-        return tuple(call.group for call in self.kernels.calls)
+class Network(Built):
+    """What `ps.network` gives."""
 
     def __call__(self, **inputs: Any) -> tuple[np.ndarray, ...]:
         """The results, as new arrays; LaunchError for inputs of other names, shapes or types, or places outside."""

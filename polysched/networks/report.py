@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from polysched.networks.network import Network
+from polysched.networks.built import Built
 
 
-def report(net: Network) -> str:
+def report(net: Built) -> str:
     """Kernels in the order in which they first run, with how often they do."""
     runs = Counter(call.kernel for call in net.kernels.calls)
     nodes = sum(len(call.group.operations) for call in net.kernels.calls)

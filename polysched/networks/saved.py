@@ -15,7 +15,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from string import Template
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,11 +22,9 @@ from polysched.codegen.emit.source import Source
 from polysched.errors import InputError
 from polysched.ir.graph.operations import Value
 from polysched.networks.arena import LINE
+from polysched.networks.built import Built
 from polysched.networks.plan import bytes_of, elements
 from polysched.runtime.toolchain import c_flags
-
-if TYPE_CHECKING:
-    from polysched.networks.network import Network
 
 _C_TYPES = {
     "f64": "double",
@@ -39,7 +36,7 @@ _C_TYPES = {
 }
 
 
-def save(net: Network, folder: Path) -> Path:
+def save(net: Built, folder: Path) -> Path:
     """Writes the files, and gives the folder; InputError if one of them is there."""
     names = _Names(net)
     weights = _Weights.of(net)
@@ -66,13 +63,13 @@ def save(net: Network, folder: Path) -> Path:
 class _Names:
     """C names of the network, and of the parameters of its entry."""
 
-    def __init__(self, net: Network):
+    def __init__(self, net: Built):
         self.net = _c_name(net.name, {"example"})  # whose files are there as well
         taken = {f"{self.net}_run", *_TAKEN, *(each.source.entry for each in net.compiled.values())}
         self.inputs = {value.name: _c_name(value.name, taken) for value in net.plan.inputs}
         self.results = [_c_name(name, taken) for name, _ in net.plan.results]
 
-    def parameters(self, net: Network) -> list[str]:
+    def parameters(self, net: Built) -> list[str]:
         given = [f"const {c_type(value)} *{self.inputs[value.name]}" for value in net.plan.inputs]
         made = [f"{c_type(value)} *{name}" for name, (_, value) in zip(self.results, net.plan.results, strict=True)]
         return ["const void *weights", "void *arena", *given, *made]
@@ -112,7 +109,7 @@ class _Weights:
     offsets: Mapping[bytes, int]  # by content
 
     @classmethod
-    def of(cls, net: Network) -> _Weights:
+    def of(cls, net: Built) -> _Weights:
         offsets: dict[bytes, int] = {}
         content = bytearray()
         for array in _constants(net):
@@ -123,7 +120,7 @@ class _Weights:
         return cls(bytes(content), offsets)
 
 
-def _constants(net: Network) -> Iterator[np.ndarray]:
+def _constants(net: Built) -> Iterator[np.ndarray]:
     for call in net.kernels.calls:
         yield from (each for each in call.arguments.values() if isinstance(each, np.ndarray))
     yield from (net.constants[root] for _, root in net.plan.copied if root in net.constants)
@@ -132,7 +129,7 @@ def _constants(net: Network) -> Iterator[np.ndarray]:
 # --- the program
 
 
-def _program(net: Network, names: _Names, weights: _Weights) -> str:
+def _program(net: Built, names: _Names, weights: _Weights) -> str:
     """Helpers that several kernels have are there once; each kernel is a static function."""
     includes: dict[str, None] = {}
     helpers: dict[str, None] = {}
@@ -172,7 +169,7 @@ def _is_whole(text: str) -> bool:
     )
 
 
-def _call_lines(net: Network, names: _Names, weights: _Weights) -> Iterator[str]:
+def _call_lines(net: Built, names: _Names, weights: _Weights) -> Iterator[str]:
     for call in net.kernels.calls:
         source, nest = net.compiled[call.kernel].source, net.kernels.nests[call.kernel]
         types = {array.name: _C_TYPES[array.dtype.name] for array in nest.arrays}
@@ -185,13 +182,13 @@ def _call_lines(net: Network, names: _Names, weights: _Weights) -> Iterator[str]
         yield f"{source.entry}({', '.join(places)});"
 
 
-def _copy_lines(net: Network, names: _Names, weights: _Weights) -> Iterator[str]:
+def _copy_lines(net: Built, names: _Names, weights: _Weights) -> Iterator[str]:
     for number, root in net.plan.copied:
         value = net.plan.results[number][1]
         yield f"memcpy({names.results[number]}, {_place(net, names, weights, root)}, {bytes_of(value)});"
 
 
-def _place(net: Network, names: _Names, weights: _Weights, what: str | np.ndarray) -> str:
+def _place(net: Built, names: _Names, weights: _Weights, what: str | np.ndarray) -> str:
     """Where a buffer is, as C."""
     if isinstance(what, np.ndarray):
         return f"((const char *)weights + {weights.offsets[what.tobytes()]})"
@@ -208,7 +205,7 @@ def _place(net: Network, names: _Names, weights: _Weights, what: str | np.ndarra
 # --- the files around it
 
 
-def _header(net: Network, names: _Names, weights: _Weights) -> str:
+def _header(net: Built, names: _Names, weights: _Weights) -> str:
     shapes = [f"   {names.inputs[v.name]}: {v.type}" for v in net.plan.inputs]
     shapes += [f"   {name}: {value.type}" for name, (_, value) in zip(names.results, net.plan.results, strict=True)]
     return _HEADER.substitute(
@@ -236,7 +233,7 @@ int ${net}_run($parameters);
 """)
 
 
-def _example(net: Network, names: _Names) -> str:
+def _example(net: Built, names: _Names) -> str:
     arrays = [(names.inputs[value.name], value) for value in net.plan.inputs]
     results = [(name, value) for name, (_, value) in zip(names.results, net.plan.results, strict=True)]
     declared = [f"    {c_type(v)} *{name} = calloc({elements(v)}, sizeof *{name});" for name, v in (*arrays, *results)]
@@ -277,7 +274,7 @@ $declared
 """)
 
 
-def _makefile(net: Network, names: _Names, text: str) -> str:
+def _makefile(net: Built, names: _Names, text: str) -> str:
     fast_math = all(each.options.fast_math for each in net.compiled.values())  # they are one file
     flags = c_flags(text, contract=net.options.contract_floats, fast_math=fast_math)
     extra = sorted({flag for each in net.compiled.values() for flag in each.source.flags})

@@ -153,6 +153,7 @@ class Binder:
         pairs = combinations(((array.name, form.nbytes) for array, form in arrays if form.nbytes), 2)
         return Fit(sizes, tuple((*one, *other) for one, other in pairs if {one[0], other[0]} & self.written))
 
+
 def _view(array: Array, given: Any, on_device: bool) -> View:
     view = view_of(given)
     if view is not None and (on_device or not view.form.is_on_device):

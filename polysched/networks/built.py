@@ -1,0 +1,40 @@
+"""What a network is made of, once it is compiled: its graphs, kernels, plan of memory and constants."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from polysched.config.options import Options
+from polysched.ir.graph.operations import Graph
+from polysched.networks.groups import Group
+from polysched.networks.kernels import Kernels
+from polysched.networks.places import Places
+from polysched.networks.plan import Plan
+from polysched.pipeline import Compiled
+
+
+@dataclass(frozen=True, kw_only=True)
+class Built:
+    """`stages` are the graphs that led to the kernels, by the name of the pass."""
+
+    name: str
+    stages: Mapping[str, Graph] = field(repr=False)
+    kernels: Kernels = field(repr=False)
+    compiled: Mapping[str, Compiled] = field(repr=False)
+    plan: Plan = field(repr=False)
+    constants: Mapping[str, np.ndarray] = field(repr=False)
+    options: Options = field(repr=False)
+    places: tuple[Places, ...] = field(repr=False)  # which inputs give to gathers and scatters
+
+    @property
+    def graph(self) -> Graph:
+        """The operations that run, after all passes."""
+        return list(self.stages.values())[-1]
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        """Which operations share a kernel, in the order of the calls."""
+        return tuple(call.group for call in self.kernels.calls)
