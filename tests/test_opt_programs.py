@@ -73,6 +73,16 @@ def test_refused(head: str, body: str, message: str, tmp_path: Path) -> None:
         read_c(path)
 
 
+def test_a_store_of_a_type_that_may_alias_may_change_pointers_to_rows(tmp_path: Path) -> None:
+    path, loop = tmp_path / "f.c", "for (int i = 0; i < n; i++) c[i] = A[i][0];"
+    path.write_text(
+        "typedef long __attribute__((may_alias)) any;\n"
+        f"void f(int n, double **A, any *c)\n{{\n#pragma scop\n{loop}\n#pragma endscop\n}}\n"
+    )
+    with pytest.raises(InputError, match="'c' may change them"):
+        read_c(path)
+
+
 @pytest.mark.parametrize(("head", "is_apart"), [("", True), ("typedef int __attribute__((may_alias)) m;", False)])
 def test_arrays_of_unknown_extent_are_apart_from_variables_of_other_types(
     head: str, is_apart: bool, tmp_path: Path
