@@ -51,7 +51,10 @@ def test_a_program_prints_what_it_printed(name: str, count: int, kernels: int, t
     ("head", "body", "message"),
     [
         ("int n, double **A, unsigned char *c", "for (int i = 0; i < n; i++) c[i] = A[i][0];", "'c' may change them"),
-        ("int n, double **A, int *k", "for (int i = 0; i < n; i++) A[k[i]][i] = 0;", "depends on data"),
+        ("int n, double **A, int *k", "for (int i = 0; i < n; i++) A[k[i]][i] = 0;", "how far 'A' reaches"),
+        ("int n, double **restrict A, int *k", "for (int i = 0; i < n; i++) A[k[i]][i] = 0;", "depends on data"),
+        ("int n, float *f, int *b, int *k", "for (int i = 0; i < n; i++) f[i] = b[k[i]];", "how far 'b' reaches"),
+        ("int n, float *f, int *b, int *k", "for (int i = 0; i < n; i++) f[k[i]] = b[i];", "how far 'f' reaches"),
         ("int n, double **A, int *k", "for (int i = 0; i < n; i++) if (k[i]) A[i][i] = 0;", "depends on data"),
         ("int n, double **A", "for (int i = 0; i < n; i += 2) A[i][i] = 0;", "or is no range"),
         ("int n, double **A, double *b", "for (int i = 0; i < n; i++) A[i] = b;", "the whole of 'b' is used"),
@@ -68,3 +71,29 @@ def test_refused(head: str, body: str, message: str, tmp_path: Path) -> None:
     path.write_text(f"{before}void f({head})\n{{\n#pragma scop\n{body}\n#pragma endscop\n}}\n")
     with pytest.raises(InputError, match=message):
         read_c(path)
+
+
+def test_a_store_of_a_type_that_may_alias_may_change_pointers_to_rows(tmp_path: Path) -> None:
+    path, loop = tmp_path / "f.c", "for (int i = 0; i < n; i++) c[i] = A[i][0];"
+    path.write_text(
+        "typedef long __attribute__((may_alias)) any;\n"
+        f"void f(int n, double **A, any *c)\n{{\n#pragma scop\n{loop}\n#pragma endscop\n}}\n"
+    )
+    with pytest.raises(InputError, match="'c' may change them"):
+        read_c(path)
+
+
+@pytest.mark.parametrize(("head", "is_apart"), [("", True), ("typedef int __attribute__((may_alias)) m;", False)])
+def test_arrays_of_unknown_extent_are_apart_from_variables_of_other_types(
+    head: str, is_apart: bool, tmp_path: Path
+) -> None:
+    """Memory that pointers lead to takes the type that is stored there: `f[i] = b[k[i]]` may work in place."""
+    path, loop = tmp_path / "f.c", "for (int i = 0; i < 9; i++) F[i] = b[k[i]];"
+    before = f"{head}\nstatic float F[9];\nvoid f(int *b, int *k)\n"
+    path.write_text(f"{before}{{\n#pragma scop\n{loop}\n#pragma endscop\n}}\n")
+    if not is_apart:
+        with pytest.raises(InputError, match="how far 'b' reaches"):
+            read_c(path)
+        return
+    (region,) = regions_of(path)
+    assert not region.may_overlap("F", "b", {"F"})

@@ -39,7 +39,7 @@ from polysched.frontend.c.file.preprocessed import preprocessed
 from polysched.frontend.c.file.source import Source, parse
 from polysched.frontend.c.flow.finals import kept
 from polysched.frontend.c.flow.inline import bodies_in
-from polysched.frontend.c.memory.apart import exposed_in_memory, fixed, interleaved, named, unaliased
+from polysched.frontend.c.memory.apart import exposed_in_memory, fixed, interleaved, named, typed, unaliased
 from polysched.frontend.c.memory.rows import pointer_rows
 from polysched.frontend.c.memory.structures import guarded
 from polysched.frontend.c.proofs import Proofs, product_text
@@ -176,7 +176,7 @@ def _region(macros: Macros, marked: Marked, name: str, pure: frozenset[str]) -> 
         interleaved=interleaved(shared, variables),
         fixed=tuple(fixed(function, shared, variables)),
         rows=rows,
-        unbounded=frozenset(variables.unbounded),
+        typed=typed(shared, variables),
         assumptions=tuple(dict.fromkeys(chain(*reached.values(), *sized, proofs.assumptions))),
         macros=expansions,
         conditions=conditions,

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 
 from polysched.errors import Loc
-from polysched.frontend.c.types import may_alias
 from polysched.ir.nodes import Function
 
 
@@ -59,7 +58,7 @@ class Region:
     unaliased: frozenset[str]  # arrays that overlap no other of the nest, as the C text shows
     named: frozenset[str] = frozenset()  # arrays and scalars that are declared as such, rather than reached by pointers
     interleaved: tuple[frozenset[str], ...] = ()  # arrays that are members of one array of structures
-    unbounded: frozenset[str] = frozenset()  # arrays that nothing shows the extent of
+    typed: frozenset[frozenset[str]] = frozenset()  # pairs of arrays that are apart by C's types, and by no test
     fixed: tuple[tuple[str, str], ...] = ()  # places in memory, and arrays whose stores must not change what is there
     rows: tuple[Rows, ...] = ()
     outside: str = ""  # a variable that the new text declares, for the calls that stay in their order, and
@@ -73,7 +72,5 @@ class Region:
     def may_overlap(self, one: str, other: str, written: Set[str]) -> bool:
         """Might two arrays overlap, one of which is written, as far as the C text shows?"""
         is_apart = bool({one, other} & self.unaliased) or any({one, other} <= group for group in self.interleaved)
-        if {one, other} & self.unbounded:  # which no test can tell
-            first, second = (self.function.array(name).dtype for name in (one, other))
-            is_apart = is_apart or not may_alias(first, second)
+        is_apart = is_apart or {one, other} in self.typed
         return bool({one, other} & written) and not is_apart

@@ -14,7 +14,6 @@ from polysched.frontend.c.declarations import is_restrict
 from polysched.frontend.c.elements import UNKNOWN
 from polysched.frontend.c.expressions import Expressions
 from polysched.frontend.c.proofs import Proofs, c_text
-from polysched.frontend.c.types import may_alias
 from polysched.frontend.c.variables import is_pointer
 from polysched.ir.dtypes import i64
 from polysched.ir.node import rewrite, walk
@@ -143,13 +142,14 @@ def _is_at_most(one: Expr, other: Expr, proofs: Proofs) -> bool:
 
 def _unknown_extent(name: str, body: tuple[Stmt, ...], read: Expressions) -> Expr:
     """A size that is as large as can be; InputError where the array may overlap another one, for all that C's types
-    say, of which one is written."""
-    variables, dtype = read.variables, read.arrays[name].dtype
+    of variables say, of which one is written."""
+    variables, array = read.variables, read.arrays[name]
     decl, written = variables.decls[name], {node.array for node in walk(body) if isinstance(node, Store)}
     is_apart = is_restrict(decl) or not is_pointer(decl)
     for other in () if is_apart else (each for each in read.arrays.values() if each.name != name):
         is_own = not other.shape and not variables.is_exposed(variables.decls[other.name])
-        if not is_own and other.space == "global" and {name, other.name} & written and may_alias(dtype, other.dtype):
+        is_other = not is_own and other.space == "global" and not variables.differ(array, other)
+        if is_other and {name, other.name} & written:
             message = f"nothing shows how far '{decl.spelling}' reaches, so whether it overlaps another array"
             raise read.source.error(decl, message, f"declare it restrict, or with its extent, as in {decl.spelling}[n]")
     variables.unbounded.add(name)

@@ -22,10 +22,10 @@ from polysched.frontend.c.file.clang import Node, bare, children, operator, stri
 from polysched.frontend.c.file.heads import head_of
 from polysched.frontend.c.file.names import Decl, Field, Key, Member, key, mentions, set_by, variable
 from polysched.frontend.c.file.source import Source
-from polysched.frontend.c.types import dtype_of, greatest
+from polysched.frontend.c.types import dtype_of, greatest, may_alias
 from polysched.ir.dtypes import DType, i64
 from polysched.ir.node import walk as walk_ir
-from polysched.ir.nodes import LARGEST_SIZE, Expr, Var
+from polysched.ir.nodes import LARGEST_SIZE, Array, Expr, Var
 from polysched.model.affine import is_name
 
 _POINTERS = (TypeKind.POINTER, TypeKind.CONSTANTARRAY, TypeKind.VARIABLEARRAY, TypeKind.INCOMPLETEARRAY)
@@ -116,6 +116,16 @@ class Variables:
     def is_exposed(self, decl: Decl) -> bool:
         """May others read it, or write it by a pointer?"""
         return isinstance(decl, Member | Field) or key(decl) in self.exposed
+
+    def may_alias(self, one: DType, other: DType | None) -> bool:
+        """May a store of one type change what is read as the other, None for a pointer?"""
+        return self.source.has_may_alias or one.bits == 8 or (other is not None and may_alias(one, other))
+
+    def differ(self, one: Array, other: Array) -> bool:
+        """Are two arrays apart by their types? Those of a variable never change; memory that pointers lead to takes the
+        type that it is written as, after it was read as another."""
+        are_reached = all(is_pointer(self.decls[array.name]) for array in (one, other))
+        return not are_reached and not self.may_alias(one.dtype, other.dtype)
 
     def order(self, name: str) -> tuple[int, str]:
         """Where it is declared, for a list in the user's order."""

@@ -77,8 +77,16 @@ class Source:
     @cached_property
     def has_threadprivate(self) -> bool:
         """Is there OpenMP's `threadprivate`, which clang does not tell of, in the file or in what it includes?"""
+        return self._has(b"threadprivate")
+
+    @cached_property
+    def has_may_alias(self) -> bool:
+        """May there be types that C's rule of effective types does not hold for?"""
+        return self._has(b"may_alias")
+
+    def _has(self, word: bytes) -> bool:
         headers = {include.include.name for include in self.unit.get_includes()}
-        return any(b"threadprivate" in line for lines in (self.lines, *map(_lines, headers)) for line in lines)
+        return any(word in line for lines in (self.lines, *map(_lines, headers)) for line in lines)
 
     @cached_property
     def names(self) -> frozenset[str]:

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import combinations
 
 from clang.cindex import TLSKind, TypeKind
 
@@ -15,7 +16,7 @@ from polysched.frontend.c.declarations import is_restrict
 from polysched.frontend.c.file.marked import Marked, is_named_outside
 from polysched.frontend.c.file.names import Field, Key, Member, key, root
 from polysched.frontend.c.memory.structures import pointers
-from polysched.frontend.c.types import dtype_of, may_alias
+from polysched.frontend.c.types import dtype_of
 from polysched.frontend.c.variables import Variables, is_array, is_pointer
 from polysched.ir.dtypes import DType
 from polysched.ir.node import rewrite
@@ -35,6 +36,13 @@ def unaliased(arrays: Iterable[Array], variables: Variables, marked: Marked) -> 
         and ((is_restrict(decl) and not is_named_outside(marked, key(root(decl))))
         or (not is_pointer(decl) and (not roaming or (not is_array(decl) and not variables.is_exposed(decl)))))
     )
+
+
+def typed(arrays: tuple[Array, ...], variables: Variables) -> frozenset[frozenset[str]]:
+    """Pairs that are apart by their types, of which nothing shows the extent of one."""
+    pairs = (pair for pair in combinations(arrays, 2) if variables.differ(*pair))
+    names = (frozenset((one.name, other.name)) for one, other in pairs)
+    return frozenset(pair for pair in names if pair & variables.unbounded)
 
 
 def interleaved(arrays: tuple[Array, ...], variables: Variables) -> tuple[frozenset[str], ...]:
@@ -68,7 +76,7 @@ def fixed(fn: Function, arrays: tuple[Array, ...], variables: Variables) -> Iter
                 needed[place.spelling] = dtype_of(place.type)
     for text, dtype in needed.items():
         for writer in roaming.get(text, writers):
-            if writer.dtype.bits == 8 or (dtype is not None and may_alias(writer.dtype, dtype)):
+            if variables.may_alias(writer.dtype, dtype):
                 yield text, writer.name
 
 
@@ -91,9 +99,10 @@ def exposed_in_memory(
     changing: dict[str, Array] = {}
     for name in sorted(used & set(variables.decls)):
         decl, dtype = variables.decls[name], variables.types[name]
-        writer = next((pointer for pointer in pointers if may_alias(pointer.dtype, dtype)), None)
+        writer = next((pointer for pointer in pointers if variables.may_alias(pointer.dtype, dtype)), None)
         if isinstance(decl, Member) and name not in variables.sizes:
-            writer = next((a for a in arrays.values() if a.name in stored and may_alias(a.dtype, dtype)), None)
+            others = (a for a in arrays.values() if a.name in stored)
+            writer = next((other for other in others if variables.may_alias(other.dtype, dtype)), None)
         if writer is None or not variables.is_exposed(decl) or decl.type.is_const_qualified():
             continue
         if name in variables.sizes:

@@ -47,8 +47,8 @@ def _rows(name: str, body: tuple[Stmt, ...], arrays: dict[str, Array], read: Exp
     if max(variables.rows[name]) != rank - 1:
         raise refused("they lead to arrays of several dimensions")
     stored = {node.array for node in walk(body) if isinstance(node, Store)} & arrays.keys()
-    narrow = (each for each in sorted(stored) if arrays[each].dtype.bits == 8)
-    if writer := next((each for each in narrow if is_pointer(variables.decls[each])), None):
+    writers = (each for each in sorted(stored) if variables.may_alias(arrays[each].dtype, None))
+    if writer := next((each for each in writers if is_pointer(variables.decls[each])), None):
         raise refused(f"a store to '{writer}' may change them")
     uses = [(access.index, where) for access, where in accesses(body) if access.array == name]
     box = isl.decided(lambda: _box(uses, rank - 1, read.proofs), unknown=None, seconds=_SECONDS)
