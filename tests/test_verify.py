@@ -189,6 +189,19 @@ def test_results_that_no_bound_is_known_of_are_no_success():
         done.verify(n=3, m=4)
 
 
+@ps.op
+def masks_all(x: ps.f32["n", "d"]) -> ps.f32["n", "d"]:
+    y = np.where(x > 1000.0, x, -np.inf)
+    e = np.exp(y - np.max(y, axis=1, keepdims=True))
+    return e / np.sum(e, axis=1, keepdims=True)
+
+
+def test_a_temporary_is_no_result():
+    done = ps.optimize(masks_all, options=ps.Options(fast_math=True))
+    with pytest.raises(ps.VerificationError, match=r"was compared: (\d+) of \1 elements of 'out' had no bound"):
+        done.verify(n=3, d=4)
+
+
 def test_elements_without_a_bound_are_counted():
     lu = ps.optimize(KERNELS["lu"].nest, options=ps.Options(reorder_reductions=True)).verify(n=33)
     assert re.search(r"[1-9]\d* of \d+ elements of 'A' had no bound of rounding and were not compared", lu.left_out)

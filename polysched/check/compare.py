@@ -114,8 +114,8 @@ class Trial:
     @property
     def has_compared(self) -> bool:
         """Was anything that the nest computes compared: to the bit, or within a bound?"""
-        floats = {array.name for array in self.nest.arrays if array.dtype.is_float}
-        return not (self.all_round and self.written <= floats and self.tally.has_nothing)
+        exact = {array.name for array in self.nest.arrays if not array.dtype.is_float}
+        return not (self.all_round and self.written.isdisjoint(exact) and self.tally.has_nothing)
 
     def beside(self, sizes: dict[str, int]) -> tuple[Function, dict[str, Names]]:
         """The nest to interpret, and the bounds that it computes; without any, only what is exact is compared."""

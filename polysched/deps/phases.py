@@ -63,6 +63,8 @@ def misplaced(tree: Tree, instances: isl.UnionSet, shared: frozenset[str]) -> It
         for name in sorted(shared.intersection(storage.arrays)) if storage else ():
             if any(map(is_on_threads, around)):
                 yield reaching, f" uses '{name}', shared by a block, which belongs to a loop on threads"
+            if any((mark := mark_of(band, Map)) and mark.reduces for band in around):
+                yield reaching, f" uses '{name}', shared by a block, which belongs to a loop whose threads add up"
             if any(is_kernel(inner) and not is_on_threads(inner) for inner in walk(node)):
                 yield reaching, f" uses '{name}', shared by a block, which belongs to a loop around one on blocks"
 

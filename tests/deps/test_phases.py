@@ -78,6 +78,24 @@ def test_an_array_of_a_block_belongs_to_one_block():
     )
 
 
+@ps.nest
+def norm(s: ps.f64[1], a: ps.f64["n"], n: ps.size):
+    for i in range(n):
+        s[0] += a[i] * a[i]
+
+
+def test_an_array_of_a_block_belongs_to_no_loop_that_its_threads_add_up():
+    """Each of 256 threads has iterations of a loop on blocks that reduces: they would meet in the array, and wait."""
+    total = ps.Schedule(norm, options=ps.Options(reorder_reductions=True)).bind("i", "blockIdx.x")
+    with pytest.raises(ps.IllegalSchedule) as raised:
+        total.cache_read("a", at="i", scope="shared")
+    assert str(raised.value).splitlines()[0] == (
+        "cache_read(a, at=i): S[i=0] uses 'a_c', shared by a block, "
+        "which belongs to a loop whose threads add up (n = 1)"
+    )
+    ps.optimize(norm, "cuda", schedule=total.cache_read("a", at="i")).verify(n=3)
+
+
 def test_an_array_of_a_thread_is_not_handed_to_another():
     with pytest.raises(ps.IllegalSchedule) as raised:
         in_tiles().bind("i_o", "blockIdx.x").bind("i", "threadIdx.x").cache_read("a", at="i_o")

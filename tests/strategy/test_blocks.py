@@ -109,6 +109,21 @@ def test_not_in_blocks(name: str):
     assert not any(each.key.startswith("host_tile.") for each in script.decisions)
 
 
+def test_not_in_more_parts_than_are_worth_it():
+    """Four loops inside would make 16 parts."""
+    text = """
+def nest(A: f64[n, n, n, n], n: size):
+    for k in range(n):
+        for i in range(k + 1, n):
+            for j in range(k + 1, n):
+                for p in range(k + 1, n):
+                    for q in range(k + 1, n):
+                        A[i, j, p, q] -= A[k, j, p, q] * A[i, k, p, q] * A[i, j, k, q] * A[i, j, p, k]
+"""
+    script = ps.Schedule.auto(parse_nest(text, "nest.py"), "cuda")
+    assert not any(each.key.startswith("host_tile.") for each in script.decisions)
+
+
 def elimination(seed: int) -> str:
     """A nest that eliminates, with distances and ends of its own."""
     rng = random.Random(seed)

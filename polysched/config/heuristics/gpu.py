@@ -17,6 +17,7 @@ SHARED_BYTES = 40 << 10  # of copies, whose rows may be padded
 HOST_TILE = 64  # iterations of a host's loop that carries everything at a time: as many terms as an update reads of
 # its panels for each element that it loads and stores, 16 bytes of f64; one block has as many rows
 HOST_TILES_TRIED = range(4, 7)  # up to what one block has threads for
+HOST_TILE_LOOPS = 3  # inside of that loop: each doubles the parts of a tile, which are a kernel or more each
 ONE_BLOCK = 64  # iterations along each loop of a band without parallel ones, up to which one block runs it: barriers
 # between its threads cost a tenth of a launch, and what they share stays in its cache
 ONE_BLOCK_THREADS = 8, 64  # of such a block, along y and x: more wait longer for each other than they have points

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
-from polysched.config.heuristics.gpu import HOST_TILE, HOST_TILES_TRIED
+from polysched.config.heuristics.gpu import HOST_TILE, HOST_TILE_LOOPS, HOST_TILES_TRIED
 from polysched.deps.coincidence import in_one
 from polysched.model.tree.nodes import Band, Member, Tree, children, is_innermost, marks_in
 from polysched.strategy.bands import Bands, parallelism, serial_first
@@ -64,7 +64,8 @@ def _may_be_tiled(band: Band, around: Around, bands: Bands, size: int) -> bool:
     """Does its first loop carry everything, is it long, and is what is beyond a tile of it parallel?"""
     first, *others = band.members
     are_plain = all(member.name.isidentifier() and not member.rounds for member in band.members)
-    if not (band.permutable and others and are_plain) or marks_in(band) or not is_innermost(band):
+    is_fit = band.permutable and 1 <= len(others) <= HOST_TILE_LOOPS and are_plain
+    if not is_fit or marks_in(band) or not is_innermost(band):
         return False
     if parallelism(bands.flagged(band, around)) or serial_first(band).members[0] is not first:
         return False
