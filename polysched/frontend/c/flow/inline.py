@@ -14,8 +14,8 @@ before the statement: it may write nothing then but variables of its own, and ha
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Protocol
 
 from clang.cindex import CursorKind, TypeKind
 
@@ -38,18 +38,28 @@ from polysched.frontend.c.file.source import Source, read
 from polysched.frontend.c.flow.exits import Exits, without
 from polysched.frontend.c.flow.outside import is_outside, outside_call
 from polysched.frontend.c.types import converted, dtype_of
-from polysched.frontend.c.variables import is_array
+from polysched.frontend.c.variables import Variables, is_array
 from polysched.ir.dtypes import boolean, i32
 from polysched.ir.node import loaded, stored
 from polysched.ir.nodes import Alloc, Array, Const, Load, Stmt, Store
-
-if TYPE_CHECKING:
-    from polysched.frontend.c.statements import Statements
 
 _MOST_NODES = 4000  # of a function that is taken in, and of those that it takes in
 _DEEPEST = 6  # calls in functions that are taken in
 _DIRECTIVE = re.compile(rb"^[ \t]*#[ \t]*pragma[ \t]+(omp|acc)\b", re.MULTILINE)
 _UNEVALUATED = (CursorKind.CXX_UNARY_EXPR,)  # sizeof
+
+
+class Reader(Protocol):
+    """What reads the statements around a call, and those of the function that is called."""
+
+    read: Expressions
+    source: Source
+    variables: Variables
+    regions: tuple[Node, ...]
+    exits: Exits
+    inside: list[str]
+
+    def block(self, nodes: Iterable[Node]) -> tuple[Stmt, ...]: ...
 
 
 def calls_of(read: Expressions, node: Node) -> Iterator[Node]:
@@ -108,11 +118,11 @@ def bodies_in(nodes: Sequence[Node]) -> list[Node]:
     return list(found.values())
 
 
-def inlined(statements: Statements, call: Node, statement: Node) -> tuple[Stmt, ...]:
+def inlined(statements: Reader, call: Node, statement: Node) -> tuple[Stmt, ...]:
     """What the call does; its value is that of `call` from then on. InputError if it cannot be taken in."""
     read, source, variables = statements.read, statements.source, statements.variables
     if is_outside(read, call):
-        return outside_call(statements, call)
+        return outside_call(read, call)
     function, body, loc = call.referenced, body_of(call.referenced), source.loc(call)
     assert body is not None, "its text is there"
     name = function.spelling
@@ -154,7 +164,7 @@ def inlined(statements: Statements, call: Node, statement: Node) -> tuple[Stmt, 
     return (*([Alloc(result, loc)] if result else []), *before, *inner)
 
 
-def _is_own(statements: Statements, array: str) -> bool:
+def _is_own(statements: Reader, array: str) -> bool:
     decl = statements.variables.decls.get(array)
     return decl is None or (key(decl) in statements.variables.declared and not statements.variables.is_exposed(decl))
 
@@ -182,7 +192,7 @@ def _is_structure(parameter: Node) -> bool:
     return bool(parameter.type.get_canonical().kind == TypeKind.RECORD)
 
 
-def _copied(statements: Statements, argument: Node, parameter: Node) -> Decl:
+def _copied(statements: Reader, argument: Node, parameter: Node) -> Decl:
     """The structure that is given, where neither it nor the copy changes in the region."""
     decl = variable(argument)
     if decl is None or isinstance(decl, Field):
@@ -202,7 +212,7 @@ def _of_structure(node: Node) -> Decl | None:
     return decl if is_inside else None
 
 
-def _passed(statements: Statements, parameter: Node, argument: Node) -> tuple[Stmt, ...]:
+def _passed(statements: Reader, parameter: Node, argument: Node) -> tuple[Stmt, ...]:
     """What is done for a parameter to have its value."""
     read, variables, loc = statements.read, statements.variables, statements.source.loc(argument)
     if is_array(parameter):
@@ -224,7 +234,7 @@ def _passed(statements: Statements, parameter: Node, argument: Node) -> tuple[St
     return (Store(read.scalar(parameter, dtype).name, (), value, loc),)
 
 
-def _refused(statements: Statements, argument: Node, parameter: Node, why: str) -> InputError:
+def _refused(statements: Reader, argument: Node, parameter: Node, why: str) -> InputError:
     message = f"the parameter '{parameter.spelling}' of '{parameter.semantic_parent.spelling}' {why}"
     return statements.source.error(argument, message, "write what the function does in place of the call")
 

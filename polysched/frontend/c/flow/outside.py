@@ -12,8 +12,6 @@ What is called is a macro of the new text, with the literals of the call in it:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from clang.cindex import CursorKind, TokenKind, TypeKind
 
 from polysched.frontend.c.calls import body_of
@@ -24,9 +22,6 @@ from polysched.frontend.c.file.source import Source
 from polysched.frontend.c.types import converted, dtype_of
 from polysched.ir.dtypes import i64
 from polysched.ir.nodes import Alloc, Array, Call, Const, Expr, Load, Stmt, Store
-
-if TYPE_CHECKING:
-    from polysched.frontend.c.statements import Statements
 
 _PRINT = ("printf", "fprintf", "puts", "putchar", "fputs", "fputc", "putc", "fflush")
 _OTHERS = ("rand", "srand", "random", "srandom", "time", "clock", "sleep", "usleep")
@@ -95,9 +90,9 @@ def _stream(read: Expressions, node: Node) -> str | None:
     return str(decl.spelling) if is_fixed and is_seen else None
 
 
-def outside_call(statements: Statements, call: Node) -> tuple[Stmt, ...]:
+def outside_call(read: Expressions, call: Node) -> tuple[Stmt, ...]:
     """The call; its value is that of `call` from then on."""
-    read, loc, variables = statements.read, statements.source.loc(call), statements.variables
+    loc, variables = read.source.loc(call), read.variables
     found = _text(read, call)
     assert found is not None, "is_outside says so"
     text, numbers = found
