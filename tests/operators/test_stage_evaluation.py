@@ -87,7 +87,7 @@ def test_what_seems_to_lose_is_measured_again_and_longer(run, tmp_path, monkeypa
 
 @pytest.mark.slow
 def test_a_case_is_timed_in_turns():
-    case = Case("dense", {"batch": 8, "in_dim": 512, "out_dim": 512, "use_bias": True})
+    case = Case("dense", {"batch": 32, "in_dim": 1024, "out_dim": 1024, "use_bias": True})
     found = COLUMNS["time"](case, ps.Options(reorder_reductions=True), 0.01)
     assert found.values.keys() == {"off", "licm", "all"}
     assert len(found.values["off"]) == len(found.values["all"]) >= 1

@@ -14,7 +14,7 @@ from polysched.config.target import LIMITS
 from polysched.ir.build import binary
 from polysched.ir.integers.trips import bounded, most_trips, most_trips_inside, trips
 from polysched.ir.node import rewrite, substitute, walk
-from polysched.ir.nodes import Binary, Const, Expr, For, Let, Stmt, Store, Var
+from polysched.ir.nodes import Barrier, Binary, Const, Expr, For, Let, Stmt, Store, Var
 from polysched.ir.simplify import simplify
 
 AXES = "xyz"
@@ -29,7 +29,9 @@ class Survey:
         self._guessed: set[str] = set()  # kinds of block loops that may have more trips than that
         self._varies: set[str] = set()  # kinds of block loops whose trips depend on a loop around
         self._left: set[str] = set()  # kinds of block loops that some store is not in
-        self._threads: dict[str, list[int | None]] = {}
+        self._threads: dict[str, list[For]] = {}
+        self._around: dict[str, dict[str, For]] = {}  # the loops around each of these, by its name
+        self._meets: set[str] = set()  # kinds of thread loops in which threads wait for each other: all are to be there
         self._stores: list[set[str]] = []  # the kinds of loops around each
         self._visit(statements, {})
         for kinds in self._stores:
@@ -68,8 +70,10 @@ class Survey:
         return simplify(binary("max", *known, *least)) if known else Const(1)
 
     def _threads_on(self, axis: str) -> int:
-        found = self._threads.get(f"thread.{axis}", [1])
-        return max(1, *(UNKNOWN_BLOCK[axis] if most is None else most for most in found))
+        kind = f"thread.{axis}"
+        loops = self._threads.get(kind, ())
+        found = (_most_threads(loop, {} if kind in self._meets else self._around[loop.var]) for loop in loops)
+        return max([1, *(UNKNOWN_BLOCK[axis] if most is None else most for most in found)])
 
     def _visit(self, node: Any, inside: dict[str, For]) -> None:
         match node:
@@ -89,7 +93,10 @@ class Survey:
                     if any(isinstance(part, Var) and part.name in inside for part in walk(count)):
                         self._varies.add(node.kind)
                 if node.kind.startswith("thread"):
-                    self._threads.setdefault(node.kind, []).append(_most_threads(plain, inside))
+                    self._threads.setdefault(node.kind, []).append(plain)
+                    self._around[plain.var] = inside
+                    if any(isinstance(part, Barrier) for part in walk(node.body)):
+                        self._meets.add(node.kind)
                 self._visit(node.body, {**inside, node.var: plain})
             case Store():
                 self._stores.append({loop.kind for loop in inside.values()})
@@ -101,7 +108,7 @@ class Survey:
 def _most_threads(loop: For, inside: dict[str, For]) -> int | None:
     """How many the loop has work for; in whole warps where loops around have to tell."""
     most = most_trips(loop.lo, loop.hi, loop.step)
-    if most is None and (most := most_trips_inside(loop, inside)) is not None:
+    if most is None and inside and (most := most_trips_inside(loop, inside)) is not None:
         most = -(-most // LIMITS.warp) * LIMITS.warp
     return most
 
