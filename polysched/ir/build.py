@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 
+from polysched.errors import Loc
 from polysched.ir.dtypes import DType, boolean, i64
-from polysched.ir.nodes import Array, Binary, Const, Expr, If, Load, Stmt, Store, Var
+from polysched.ir.nodes import Array, Binary, Const, Expr, If, Load, Stmt, Store, Unary, Var
 
 Operand = Expr | int | float
 
@@ -50,6 +51,13 @@ def where(conditions: Iterable[Expr], *body: Stmt) -> tuple[Stmt, ...]:
     """The statements, where all of the conditions hold."""
     conditions = tuple(conditions)
     return (If(conjunction(conditions), body),) if conditions else body
+
+
+def branch(cond: Expr, then: tuple[Stmt, ...], other: tuple[Stmt, ...], loc: Loc | None) -> tuple[Stmt, ...]:
+    """A branch whose sides may have become empty; nothing if both are."""
+    if then:
+        return (If(cond, then, other, loc),)
+    return (If(Unary("!", cond), other, (), loc),) if other else ()
 
 
 def load(array: Array, *index: Operand) -> Load:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-LINE = 64  # bytes of a line of a cache, where each value begins
+from polysched.runtime.aligned import LINE
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,6 @@ from polysched.config.options import Options, require_options
 from polysched.errors import InputError, LaunchError
 from polysched.ir.graph.cse import eliminate
 from polysched.ir.graph.operations import Graph, Value
-from polysched.networks.arena import LINE
 from polysched.networks.array import shape_of
 from polysched.networks.batch_norm import without_batch_norms
 from polysched.networks.built import Built
@@ -32,6 +31,7 @@ from polysched.networks.plan import planned
 from polysched.networks.reading.reader import read
 from polysched.networks.report import report
 from polysched.networks.saved import save
+from polysched.runtime.aligned import aligned
 from polysched.support.entry import entries, entry
 
 FAST = Options(reorder_reductions=True, fast_math=True)
@@ -114,8 +114,7 @@ class _Bound:
 
     def __init__(self, net: Network):
         self.net, plan = net, net.plan
-        memory = np.zeros(plan.arena.bytes + LINE, np.uint8)
-        self.arena = memory[-memory.ctypes.data % LINE :]
+        self.arena = aligned(plan.arena.bytes)
         self.inputs = {value.name: _zeros(value) for value in plan.inputs}
         self.results = [_zeros(value) for _, value in plan.results]
         self.alone = Lock()  # calls of several threads come one after the other, since they share the buffers

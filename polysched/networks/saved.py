@@ -21,9 +21,9 @@ import numpy as np
 from polysched.codegen.emit.source import Source
 from polysched.errors import InputError
 from polysched.ir.graph.operations import Value
-from polysched.networks.arena import LINE
 from polysched.networks.built import Built
 from polysched.networks.plan import bytes_of, elements
+from polysched.runtime.aligned import LINE
 from polysched.runtime.toolchain import c_flags
 
 _C_TYPES = {

@@ -16,8 +16,7 @@ import numpy as np
 from polysched.codegen.emit.source import Prepare
 from polysched.ir.interp import evaluate
 from polysched.ir.nodes import Array
-
-_LINE = 64  # bytes: of a cache, and of the widest vector
+from polysched.runtime.aligned import aligned
 
 
 @dataclass(frozen=True)
@@ -48,7 +47,4 @@ def _in_order(names: tuple[str, ...], values: Mapping[str, Any], made: Mapping[s
 def _empty(array: Array, values: Mapping[str, Any]) -> np.ndarray:
     shape = tuple(max(0, evaluate(extent, values)) for extent in array.shape)
     dtype = np.dtype(array.dtype.numpy)
-    size = prod(shape) * dtype.itemsize
-    room = np.empty(size + _LINE, np.uint8)
-    first = -room.ctypes.data % _LINE
-    return room[first : first + size].view(dtype).reshape(shape)
+    return aligned(prod(shape) * dtype.itemsize).view(dtype).reshape(shape)

@@ -9,7 +9,7 @@ All temporaries are, until one of them is shown not to be, which may show others
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import replace
 from typing import Any
 
@@ -167,9 +167,9 @@ class Fixed:
                     found |= loaded(self.lets[let])
         return frozenset(found)
 
-    def closure(self, read: Set[str]) -> frozenset[str]:
+    def closure(self, read: Set[str], groups: Iterable[Sequence[str]]) -> frozenset[str]:
         """These temporaries, and those that they are made of, or together with."""
-        together = {name: group for group in self.groups() for name in group}
+        together = {name: group for group in groups for name in group}
         found, ahead = set[str](), list(read)
         while ahead:
             name = ahead.pop()

@@ -10,12 +10,12 @@
 from __future__ import annotations
 
 from collections.abc import Set
-from dataclasses import replace
 from typing import Any
 
+from polysched.ir.build import branch
 from polysched.ir.effects import may_be_dropped
 from polysched.ir.node import rewrite, variables
-from polysched.ir.nodes import Alloc, Expr, For, If, Let, Stmt, Store, Unary
+from polysched.ir.nodes import Alloc, For, If, Let, Stmt, Store
 
 
 def without(body: tuple[Stmt, ...], names: Set[str]) -> tuple[Stmt, ...]:
@@ -29,8 +29,8 @@ def without(body: tuple[Stmt, ...], names: Set[str]) -> tuple[Stmt, ...]:
                 return ()
             case For(body=()):
                 return ()
-            case If(cond, (), other):
-                return branch(cond, (), other, node)
+            case If(cond, (), other, loc):
+                return branch(cond, (), other, loc)
             case Let(name, value) if name not in used and may_be_dropped(value):
                 return ()
         return None
@@ -39,10 +39,3 @@ def without(body: tuple[Stmt, ...], names: Set[str]) -> tuple[Stmt, ...]:
     while (left := rewrite(body, rule)) != body:
         body, used = left, variables(left)
     return body
-
-
-def branch(cond: Expr, then: tuple[Stmt, ...], other: tuple[Stmt, ...], old: If) -> tuple[Stmt, ...]:
-    """A branch with these sides in place of those of `old`, if one of them has statements."""
-    if then:
-        return (replace(old, then=then, other=other),)
-    return (If(Unary("!", cond), other, (), old.loc),) if other else ()

@@ -23,10 +23,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from polysched.codegen.constants.fixed import Fixed, loads
-from polysched.codegen.constants.left import branch, without
+from polysched.codegen.constants.left import without
 from polysched.codegen.constants.places import Place
 from polysched.codegen.memory.linearize import linearize
-from polysched.ir.build import binary, floordiv, sub
+from polysched.ir.build import binary, branch, floordiv, sub
 from polysched.ir.node import loaded, rewrite, variables
 from polysched.ir.nodes import Alloc, Array, Const, Expr, For, Function, If, Let, Load, Stmt, Store, Var
 from polysched.ir.rename import fresh_names, rename_array, rename_bound, used_names
@@ -61,8 +61,9 @@ class _Splitter(Fixed):
         read = loaded(rest) & self.fixed
         if not read:
             return None
-        needed = self.closure(read)
-        groups = [group for group in self.groups() if not needed.isdisjoint(group)]
+        groups = self.groups()
+        needed = self.closure(read, groups)
+        groups = [group for group in groups if not needed.isdisjoint(group)]
         order = [name for group in groups for name in group]
         arrays = {name: self.expanded(name) for name in order}
         rest = self.moved(rest)
@@ -115,7 +116,7 @@ class _Splitter(Fixed):
                     out[:0] = self.loop(stmt, body, group, home)
                 case If(cond):
                     then, other = (self.cut(part, group, home) for part in (stmt.then, stmt.other))
-                    out[:0] = branch(cond, then, other, stmt)
+                    out[:0] = branch(cond, then, other, stmt.loc)
         return tuple(out)
 
     def loop(self, loop: For, body: tuple[Stmt, ...], group: Sequence[str], home: Place) -> tuple[Stmt, ...]:

@@ -61,8 +61,15 @@ class _Layer:
     def bias(self, d: int, k: Value) -> Value:
         return self.number(0) if self.b is None else self.b[(d, k)]
 
-    def initial(self, state: Array | None, d: int, b: Value, k: Value) -> Value:
-        return self.number(0) if state is None else state[(d, b, k)]
+    def before(self, own: Any, i: Index, slot: int, first: Array | None, d: int) -> Callable[[Value], Value]:
+        """An element of a slot in the step before that of the index; of what is given `first`, or 0, in step 0."""
+        t, _, batch, _ = i
+
+        def of(j: Value) -> Value:
+            initial = self.number(0) if first is None else first[(d, batch, j)]
+            return te.select(t > 0, own[t - 1, slot, batch, j], initial)
+
+        return of
 
     def hidden_sum(self, d: int, first: Value, state: Callable[[Value], Value], where: Value) -> Value:
         """The row of R times a state."""
@@ -115,14 +122,11 @@ def lstm(
         def element(own: Any, i: Index) -> Value:
             t, g, batch, k = i
             is_gate, row = g < 4, g * size + k
-
-            def before(slot: int, first: Array | None) -> Callable[[Value], Value]:
-                return lambda j: te.select(t > 0, own[t - 1, slot, batch, j], layer.initial(first, d, batch, j))
-
-            total = layer.hidden_sum(d, row, before(5, hidden), is_gate)
+            total = layer.hidden_sum(d, row, layer.before(own, i, 5, hidden, d), is_gate)
             total = te.select(is_gate, product[(t, batch, row)], layer.number(0)) + total
             gate = te.select(g == 3, te.tanh(total), sigmoid(total, layer.number))
-            new_cell = own[t, 2, batch, k] * before(4, cell)(k) + own[t, 0, batch, k] * own[t, 3, batch, k]
+            old_cell = layer.before(own, i, 4, cell, d)(k)
+            new_cell = own[t, 2, batch, k] * old_cell + own[t, 0, batch, k] * own[t, 3, batch, k]
             state = own[t, 1, batch, k] * te.tanh(own[t, 4, batch, k])
             return te.select(is_gate, gate, te.select(g == 4, new_cell, state))
 
@@ -155,9 +159,7 @@ def gru(
         def element(own: Any, i: Index) -> Value:
             t, g, batch, k = i
             is_gate, row = g < 2, g * size + k
-
-            def before(j: Value) -> Value:
-                return te.select(t > 0, own[t - 1, 2, batch, j], layer.initial(hidden, d, batch, j))
+            before = layer.before(own, i, 2, hidden, d)
 
             def reset(j: Value) -> Value:
                 return own[t, 1, batch, j] * before(j)
@@ -195,11 +197,8 @@ def rnn(
 
         def element(own: Any, i: Index) -> Value:
             t, _, batch, k = i
-
-            def before(j: Value) -> Value:
-                return te.select(t > 0, own[t - 1, 0, batch, j], layer.initial(hidden, d, batch, j))
-
-            return te.tanh(product[(t, batch, k)] + layer.hidden_sum(d, k, before, True))
+            of_state = layer.hidden_sum(d, k, layer.before(own, i, 0, hidden, d), True)
+            return te.tanh(product[(t, batch, k)] + of_state)
 
         return node.make.scan((layer.steps, 1, layer.batch, size), x.dtype, element)
 

@@ -17,8 +17,9 @@ from dataclasses import dataclass, field, replace
 from clang.cindex import CursorKind
 
 from polysched.frontend.c.file.clang import Node, children
+from polysched.ir.build import branch
 from polysched.ir.dtypes import boolean
-from polysched.ir.nodes import For, If, Load, Stmt, Store, Unary
+from polysched.ir.nodes import For, If, Load, Stmt, Store
 
 _LOOPS = (CursorKind.FOR_STMT, CursorKind.WHILE_STMT, CursorKind.DO_STMT)
 _BREAK, _CONTINUE = (CursorKind.BREAK_STMT,), (CursorKind.CONTINUE_STMT,)
@@ -52,9 +53,7 @@ def without(body: tuple[Stmt, ...], flag: str) -> tuple[Stmt, ...]:
             case For(body=inner):
                 found.append(replace(stmt, body=without(inner, flag)))
             case If(cond, then, other, loc):
-                then, other = without(then, flag), without(other, flag)
-                if then or other:
-                    found.append(If(cond, then, other, loc) if then else If(Unary("!", cond), other, (), loc))
+                found += branch(cond, without(then, flag), without(other, flag), loc)
             case _:
                 found.append(stmt)
     return tuple(found)

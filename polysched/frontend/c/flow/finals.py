@@ -38,16 +38,13 @@ def _uses(node: Node, inside: frozenset[Key], used: set[Key]) -> None:
     """The variables that are named outside of the loops that they are of."""
     below = list(node.get_children())
     head = head_of(node) if node.kind == CursorKind.FOR_STMT else None
-    if head is not None and head.start.node.kind != CursorKind.VAR_DECL and len(head.before) == 0:
-        values = [head.start.value] if head.start.value is not None else []
-        for value in values:
-            _uses(value, inside, used)
-        below = below[1:]
-    elif head is not None:
-        _uses(below[0], inside | {key(head.decl)}, used)
-        below = below[1:]
     if head is not None:
-        inside |= {key(head.decl)}
+        around, inside = inside, inside | {key(head.decl)}
+        start, *below = below
+        if head.start.node.kind == CursorKind.VAR_DECL or head.before:
+            _uses(start, inside, used)
+        elif head.start.value is not None:  # its variable is set there, and not read
+            _uses(head.start.value, around, used)
     if node.kind == CursorKind.DECL_REF_EXPR and (decl := variable(node)) is not None and key(decl) not in inside:
         used.add(key(decl))
     for child in below:
