@@ -10,7 +10,7 @@ from math import prod
 from typing import Any, TypeGuard, TypeVar
 
 from polysched.ir.dtypes import DType
-from polysched.ir.node import children, map_children, map_list, rewrite, substitute, walk
+from polysched.ir.node import children, map_children, map_list, rewrite, substitute, walk, with_fields
 from polysched.ir.nodes import Array, Binary, Call, Cast, Const, Expr, For, If, Let, Load, Stmt, Store, Unary, Var
 from polysched.ir.rename import fresh_names
 
@@ -36,7 +36,7 @@ def own_expressions(stmt: Stmt) -> Iterator[Expr]:
 def changed(node: N, **fields: Any) -> N:
     """`node` with these fields, the same object if it has them."""
     has_them = all(getattr(node, name) is value for name, value in fields.items())
-    return node if has_them else replace(node, **fields)  # type: ignore[type-var]
+    return node if has_them else with_fields(node, **fields)
 
 
 def if_changed(old: tuple[Stmt, ...], new: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
@@ -103,8 +103,8 @@ def operation(node: Expr) -> object:
 @lru_cache(1 << 14)  # passes look several times at each
 def names_in(expr: Expr) -> frozenset[str]:
     """The names of variables and arrays in it."""
-    used = (node for node in walk(expr) if isinstance(node, Var | Load))
-    return frozenset(node.name if isinstance(node, Var) else node.array for node in used)
+    own = (expr.name,) if isinstance(expr, Var) else (expr.array,) if isinstance(expr, Load) else ()
+    return frozenset(own).union(*map(names_in, children(expr)))
 
 
 def values_of_lets(node: Any) -> dict[str, Expr]:

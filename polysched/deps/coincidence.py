@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import reduce
 
 from polysched.deps.dependences import Dependences
 from polysched.model.tree.nodes import Band, Filter, Member, Tree, children, with_children
@@ -74,8 +75,21 @@ def _in_one(schedule: isl.UnionMap, reaching: isl.UnionMap) -> isl.UnionMap:
 
 def keeping(member: Member) -> Callable[[isl.UnionMap], isl.UnionMap]:
     """`in_one` of the member: without a map for each two statements of a band, of which most depend on few others."""
-    times = isl.MultiUnionPwAff.from_union_pw_aff(member.function)
-    return lambda reaching: reaching.eq_at_multi_union_pw_aff(times)
+    values = values_of(member.schedule)
+    return lambda reaching: reaching.eq_at_multi_union_pw_aff(values)
+
+
+@remembered
+def values_of(schedule: isl.UnionMap) -> isl.MultiUnionPwAff:
+    """The function that the schedule is, of all instances where a statement has one piece of it: isl need not find out
+    for each pair that both are among those which reach the loop."""
+    function = Member(schedule).function
+    parts = function.get_pw_aff_list()
+    pieces = [parts.get_at(k).get_pieces() for k in range(parts.n_pw_aff())]
+    if pieces and all(len(each) == 1 for each in pieces):
+        of_all = (isl.UnionPwAff.from_pw_aff(isl.PwAff.from_aff(aff)) for ((_, aff),) in pieces)
+        function = reduce(isl.UnionPwAff.union_add, of_all)
+    return isl.MultiUnionPwAff.from_union_pw_aff(function)
 
 
 def together(member: Member) -> isl.UnionMap:

@@ -20,9 +20,10 @@ class ArrayType:
     shape: tuple[str | int, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class DType:
-    """A scalar type. `kind` is "f" (float), "i" (signed), "u" (unsigned) or "b" (bool); `bits` is its width."""
+    """A scalar type. `kind` is "f" (float), "i" (signed), "u" (unsigned) or "b" (bool); `bits` is its width. There is
+    one of each name: they are compared all the time."""
 
     name: str
     kind: str
@@ -43,8 +44,8 @@ class DType:
     def __str__(self) -> str:
         return self.name
 
-    def __hash__(self) -> int:
-        return hash(self.name)
+    def __reduce__(self) -> tuple[Any, ...]:
+        return named, (self.name,)
 
     @property
     def is_float(self) -> bool:
@@ -68,6 +69,10 @@ u8, u16, u32, u64 = (DType(f"u{bits}", "u", bits) for bits in (8, 16, 32, 64))
 boolean = DType("bool", "b", 8)
 
 ALL: dict[str, DType] = {t.name: t for t in (f64, f32, f16, i8, i16, i32, i64, u8, u16, u32, u64, boolean)}
+
+
+def named(name: str) -> DType:
+    return ALL[name]
 
 
 @dataclass(frozen=True)

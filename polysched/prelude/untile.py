@@ -14,7 +14,7 @@ Keeps: the instances of every statement and their dependences, by the exact ones
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
@@ -84,7 +84,7 @@ def _counting_elements(body: tuple[Stmt, ...], around: _Loops) -> tuple[Stmt, ..
 
 def _in_elements(loop: For, tile: str) -> For:
     """for t in 0..32: a[ii * 32 + t]  ->  for t in ii * 32..ii * 32 + 32: a[t]; the loop itself where t is alone."""
-    sizes = (_tile_size(form, loop.var, tile) for form in _subscripts(loop.body))
+    sizes = (_tile_size(form, loop.var, tile) for form in _subscripts(loop.body, {loop.var, tile}))
     size = next(filter(None, sizes), 0)
 
     def rule(node: Any) -> Expr | None:
@@ -102,10 +102,11 @@ def _in_elements(loop: For, tile: str) -> For:
     return replace(loop, lo=add(first, loop.lo), hi=add(first, loop.hi), body=substitute(body, {"": Var(loop.var)}))
 
 
-def _subscripts(body: tuple[Stmt, ...]) -> Iterator[Linear]:
-    """What they may be."""
+def _subscripts(body: tuple[Stmt, ...], names: Set[str]) -> Iterator[Linear]:
+    """What those with these names in them may be."""
     uses = (node for node in walk(body) if isinstance(node, Load | Store))
-    return (form for use in uses for subscript in use.index for form in forms(subscript, upper=True))
+    having = (subscript for use in uses for subscript in use.index if variables(subscript) >= names)
+    return (form for subscript in having for form in forms(subscript, upper=True))
 
 
 _ELEMENT = Var("")  # until no use of the loop's variable is left

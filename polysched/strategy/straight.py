@@ -98,7 +98,27 @@ def _best_factor(member: Member, outer: Member) -> int:
 @remembered
 def _best(schedule: isl.UnionMap, outer: isl.UnionMap) -> int:
     factors = (0, *(k for k in range(-MOST_SKEW, MOST_SKEW + 1) if k))
+    ours, theirs = _coefficients(schedule), _coefficients(outer)
+    if ours is not None and theirs is not None and ours.keys() <= theirs.keys():
+        return min(factors, key=lambda k: sum(abs(ours[each] - k * theirs[each]) for each in ours))
     return min(factors, key=lambda k: _size(_without_multiple(Member(schedule), Member(outer), k)))
+
+
+@remembered
+def _coefficients(schedule: isl.UnionMap) -> dict[tuple[str, str | int], int] | None:
+    """Those of iterators and sizes, by statement; None where a statement has several pieces, or a quotient."""
+    found: dict[tuple[str, str | int], int] = {}
+    names = set[str]()
+    for aff in Member(schedule).pieces:
+        name = aff.get_domain_space().get_tuple_name(isl.dim_type.set)
+        if name in names or aff.dim(isl.dim_type.div) or not aff.get_denominator_val().is_one():
+            return None
+        names.add(name)
+        for k in range(aff.dim(isl.dim_type.in_)):
+            found[name, k] = _coefficient(aff, isl.dim_type.in_, k)
+        for k in range(aff.dim(isl.dim_type.param)):
+            found[name, aff.get_dim_name(isl.dim_type.param, k)] = _coefficient(aff, isl.dim_type.param, k)
+    return found
 
 
 def _without_multiple(member: Member, outer: Member, factor: int) -> Member:

@@ -30,11 +30,11 @@ from polysched.codegen.emit.launch.census import Census, is_data
 from polysched.codegen.emit.launch.widths import conditions, shape_of
 from polysched.codegen.emit.printer import Printer
 from polysched.codegen.emit.spelling import PRIMARY
+from polysched.codegen.lowered import names_in
 from polysched.ir.build import sub
 from polysched.ir.dtypes import DType, i32, i64, u64
 from polysched.ir.integers.bounds import Range
 from polysched.ir.integers.polynomial import Polynomial
-from polysched.ir.node import walk
 from polysched.ir.nodes import Binary, Const, Expr, For, Function, Unary, Var
 
 
@@ -107,7 +107,7 @@ class IndexPrinter(Printer):
         """Is it computed in the type of index arithmetic?"""
         if not self.index or expr.dtype != i64 or (not self.is_inside and is_data(expr, self.wide)):
             return False
-        return any(isinstance(node, Var) for node in walk(expr))
+        return bool(names_in(expr))
 
     def spell(self, expr: Expr) -> tuple[str, int]:
         if self.is_inside or not self.is_index(expr):

@@ -15,12 +15,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from math import prod
 
-from polysched.codegen.lowered import changed
+from polysched.codegen.lowered import changed, names_in
 from polysched.config.heuristics.gpu import UNROLLED_LOADS, UNROLLED_OPERATIONS
-from polysched.ir.node import children, loaded, map_blocks, map_list, rewrite, stored, variables, walk
+from polysched.ir.node import children, map_blocks, map_list, rewrite, stored, walk
 from polysched.ir.nodes import Expr, For, Function, Let, Load, Stmt, Var
 from polysched.model.loops import trip_count
-from polysched.support.remembered import remembered
 
 
 def hint_unrolling(fn: Function, *, most_trips: int) -> Function:
@@ -95,16 +94,13 @@ class _Unrolled:
 
     def times(self, expr: Expr) -> int:
         """How many values the expression has: one in each iteration, if it loads what changes."""
-        if not self.written.isdisjoint(_loaded(expr)):
+        if not self.written.isdisjoint(names_in(expr)):
             return prod(self.trips.values())
         return prod(self.trips[name] for name in self.changes(expr))
 
     def changes(self, expr: Expr) -> set[str]:
         """Variables of the loops around that the expression changes with."""
-        return set().union(*(self.changed_by.get(name, ()) for name in _names(expr))) & set(self.trips)
+        return set().union(*(self.changed_by.get(name, ()) for name in names_in(expr))) & set(self.trips)
 
     def folds(self, expr: Expr) -> bool:
-        return _names(expr) <= self.free and not _loaded(expr)
-
-
-_names, _loaded = remembered(variables), remembered(loaded)
+        return names_in(expr) <= self.free

@@ -42,7 +42,8 @@ class Polynomial:
         for monomial, factor in terms:
             factors[monomial] = factors.get(monomial, 0) + factor
         found = [(monomial, _whole(factor)) for monomial, factor in factors.items() if factor]
-        found.sort(key=lambda term: (-len(term[0]), term[0]))
+        if len(found) > 1:
+            found.sort(key=_place)
         return Polynomial(tuple(found))
 
     def __iter__(self) -> Iterator[tuple[Monomial, Number]]:
@@ -158,9 +159,14 @@ def ratio(above: Number, below: Number) -> Number:
     return _whole(Fraction(above, below))
 
 
+def _place(term: tuple[Monomial, Number]) -> tuple[int, Monomial]:
+    """Where it stands in a polynomial: the highest degree first."""
+    return -len(term[0]), term[0]
+
+
 def _whole(number: Number) -> Number:
     """As an int, if it is one: fractions are slow."""
-    return number if isinstance(number, int) or number.denominator != 1 else number.numerator
+    return number if type(number) is int or number.denominator != 1 else number.numerator
 
 
 def _product(left: Monomial, right: Monomial) -> Monomial:

@@ -21,8 +21,10 @@ from polysched.prelude.structure.dimensions import with_dimensions
 from polysched.prelude.structure.radix import products_in
 from polysched.prelude.structure.remainders import without_remainders
 from polysched.prelude.structure.unfuse import unfuse
+from polysched.support.remembered import remembered
 
 
+@remembered  # asked for before loops over tiles are looked for, and after
 def structured(fn: Function) -> Function:
     """`fn` with its loops and flat arrays taken apart; the same object if there are none, or if subscripts would be
     left which are not affine, as they may be in a loop that is not affine either."""

@@ -109,6 +109,8 @@ class _Unfuser:
 
     def apart(self, loop: For, number: Number) -> For:
         """A loop for each place of the number; the same loop if there is only one."""
+        if len(number.end.atoms) <= 1 and not _divides(loop.body):
+            return loop
         until = _end(loop)
         assert until is not None
         factors = sorted(factors_of(until), key=lambda factor: self.strides[factor])
@@ -146,6 +148,10 @@ def _end(loop: For) -> Expr | None:
         case For(lo=Const(0), hi=end, step=1) | For(lo=Binary("-", end, Const(1)), hi=Const(-1), step=-1):
             return end
     return None
+
+
+def _divides(body: tuple[Stmt, ...]) -> bool:
+    return any(isinstance(node, Binary) and node.op in DIVISIONS for node in walk(body))
 
 
 def _digits(node: Any, number: Number) -> Iterator[Digits]:

@@ -21,6 +21,7 @@ from polysched.deps.coincidence import carried, in_one, left_below
 from polysched.model.scop import Access, Scop, Statement
 from polysched.model.tree.nodes import Band, Filter, Member, Tree, children
 from polysched.support import isl
+from polysched.support.remembered import remembered
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,19 +182,26 @@ def iterators(statement: Statement) -> list[isl.Aff]:
 def step(statement: Statement, loops: tuple[Member, ...], innermost: int) -> isl.Map | None:
     """{ S[x] -> S[x'] }: to the next instance along `loops[innermost]`, the others standing; None when the statement
     does not move with it."""
-    instances = isl.UnionSet.from_set(isl.Set.universe(statement.domain.get_space()))
     steps = []
     for k, member in enumerate(loops):
-        schedule = member.schedule.intersect_domain(instances)
-        if schedule.is_empty():
+        one = _step(member.schedule, statement.domain, _NEXT if k == innermost else _SAME)
+        if one is None:
             return None
-        ahead = _NEXT if k == innermost else _SAME
-        steps.append(schedule.apply_range(ahead).apply_range(schedule.reverse()))
-    along = reduce(isl.UnionMap.intersect, steps)
-    return None if along.is_empty() else isl.Map.from_union_map(along)
+        steps.append(one)
+    along = reduce(isl.Map.intersect, steps)
+    return None if along.is_empty() else along
 
 
-_NEXT, _SAME = isl.UnionMap("{ [x] -> [x + 1] }"), isl.UnionMap("{ [x] -> [x] }")
+@remembered
+def _step(schedule: isl.UnionMap, domain: isl.Set, ahead: isl.Map) -> isl.Map | None:
+    """{ S[x] -> S[x'] } whose values are so far apart, of the statement with this domain; None if it has none."""
+    for own in isl.maps_of(schedule):
+        if own.get_tuple_name(isl.dim_type.in_) == domain.get_tuple_name() and not own.is_empty():
+            return own.apply_range(ahead).apply_range(own.reverse())
+    return None
+
+
+_NEXT, _SAME = isl.Map("{ [x] -> [x + 1] }"), isl.Map("{ [x] -> [x] }")
 
 
 def stride(access: Access, along: isl.Map, near: int = 1) -> int | None:

@@ -7,12 +7,13 @@
 from __future__ import annotations
 
 from collections.abc import Set
-from functools import cached_property
+from functools import cached_property, lru_cache
 
+from polysched.codegen.lowered import names_in
 from polysched.ir.dtypes import boolean, i64
 from polysched.ir.integers.bounds import Range, range_of
 from polysched.ir.integers.polynomial import Polynomial
-from polysched.ir.node import walk
+from polysched.ir.node import children, walk
 from polysched.ir.nodes import DIVISIONS, Binary, Call, Cast, Const, Expr, For, Function, Let, Load, Store, Var
 
 
@@ -98,4 +99,9 @@ def is_not_zero(expr: Expr, counts: Set[str]) -> bool:
 
 def is_data(expr: Expr, data: Set[str]) -> bool:
     """Does it hold a value that is not made of loop variables and sizes alone?"""
-    return any(isinstance(n, Load | Call | Cast) or (isinstance(n, Var) and n.name in data) for n in walk(expr))
+    return _is_no_index(expr) or not data.isdisjoint(names_in(expr))
+
+
+@lru_cache(1 << 14)  # a printer asks of every part of what it prints
+def _is_no_index(expr: Expr) -> bool:
+    return isinstance(expr, Load | Call | Cast) or any(map(_is_no_index, children(expr)))

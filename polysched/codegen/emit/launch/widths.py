@@ -15,8 +15,9 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 from polysched.codegen.emit.launch.census import is_data
 from polysched.codegen.emit.launch.sufficient import sufficient
 from polysched.codegen.lowered import operation
-from polysched.ir.dtypes import i64
+from polysched.ir.dtypes import i32, i64
 from polysched.ir.integers.bounds import Bounds, Range, Unbounded
+from polysched.ir.integers.intervals import Interval, holds, interval
 from polysched.ir.integers.polynomial import Monomial, Number, Polynomial
 from polysched.ir.node import walk
 from polysched.ir.nodes import Expr, For, Let, Stmt, Var
@@ -51,12 +52,39 @@ def conditions(
     bounds = Bounds(ranges, lets, frozenset(sizes))
     try:
         parts = dict.fromkeys(node for index in indices for node in walk(index) if node.dtype == i64)
-        values = dict.fromkeys(map(bounds.polynomial, parts))
+        fits = _Intervals(ranges, lets).fits
+        values = dict.fromkeys(bounds.polynomial(part) for part in parts if not fits(part))
         sums = {value: None for value in values if bounds.is_sum_of_counts(value)}
         signed = [each for value in values if value not in sums for each in (value, -value)]
         return sufficient(upper for value in (*_largest(sums), *signed) for upper in bounds.upper(value))
     except Unbounded:
         return None
+
+
+class _Intervals:
+    """Numbers that values lie between whatever the sizes are, found by less work than polynomials."""
+
+    def __init__(self, ranges: Mapping[str, Range], lets: Mapping[str, Expr]):
+        self.ranges, self.lets = ranges, lets
+        self.found: dict[Expr, Interval] = {}
+
+    def fits(self, part: Expr) -> bool:
+        """Is it one of 32 bits, if the parts of it are?"""
+        return holds(i32, self.interval(part))
+
+    def interval(self, expr: Expr) -> Interval:
+        if expr not in self.found:
+            self.found[expr] = self._interval(expr)
+        return self.found[expr]
+
+    def _interval(self, expr: Expr) -> Interval:
+        match expr:
+            case Var(name) if name in self.lets:
+                return self.interval(self.lets[name])
+            case Var(name) if name in self.ranges:
+                low, high = self.ranges[name]
+                return self.interval(low)[0], self.interval(high)[1]
+        return interval(expr, self.interval)
 
 
 def _largest(sums: Iterable[Polynomial]) -> Iterator[Polynomial]:

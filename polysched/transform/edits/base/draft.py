@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from polysched.deps.coincidence import left_below, mark_coincident
+from polysched.deps.coincidence import left_below, mark_coincident, values_of
 from polysched.deps.dependences import Claim, Dependences
 from polysched.model.scop import Scop
 from polysched.model.tree.nodes import Band, Product, Tree, children, mark_of, nest_of, own_marks, with_children
@@ -90,8 +90,5 @@ def _is_permutable(band: Band, reaching: isl.UnionMap) -> bool:
 @remembered
 def _is_forward(schedule: isl.UnionMap, reaching: isl.UnionMap) -> bool:
     """Has no source a larger value than its sink?"""
-    pairs = map(isl.UnionMap.from_map, isl.maps_of(reaching))
-    return all(each.apply_domain(schedule).apply_range(schedule).intersect(_LATER).is_empty() for each in pairs)
-
-
-_LATER = isl.UnionMap("{ [x] -> [y] : x > y }")
+    values, pairs = values_of(schedule), map(isl.UnionMap.from_map, isl.maps_of(reaching))
+    return all(each.lex_gt_at_multi_union_pw_aff(values).is_empty() for each in pairs)
