@@ -22,7 +22,7 @@ from polysched.instructions.layouts import Rows
 from polysched.instructions.own import INSTRUCTIONS, OwnInstruction, coefficients
 from polysched.ir.build import add, binary, conjunction, sub
 from polysched.ir.dtypes import boolean
-from polysched.ir.node import arrays_of, flattened, rewrite, substitute, variables, walk
+from polysched.ir.node import arrays_of, flattened, rewrite, statements, substitute, variables, walk
 from polysched.ir.nodes import Call, Const, Expr, For, Function, If, Load, Stmt, Store
 from polysched.ir.simplify import simplify
 from polysched.transform.analysis.pairing import Misfit, Pairing, pairing
@@ -32,7 +32,7 @@ KIND = "foreign"
 
 def has_foreign(fn: Function) -> bool:
     """Are there loops that instructions of the user's run?"""
-    return any(isinstance(node, For) and node.kind == KIND for node in walk(fn.body))
+    return any(isinstance(node, For) and node.kind == KIND for node in statements(fn.body))
 
 
 def call_foreign(fn: Function) -> Function:

@@ -22,7 +22,7 @@ from polysched.errors import LaunchError
 from polysched.ir import nodes as ir
 from polysched.ir.arithmetic import Value, binary, call, cast, fit, unary
 from polysched.ir.defaults import default_arguments
-from polysched.ir.node import walk
+from polysched.ir.node import statements
 from polysched.support import clock
 
 Values = dict[str, Any]  # what is bound: numbers, arrays, and these two, which no name of the IR can be
@@ -289,7 +289,7 @@ def _is_thread_loop(stmt: ir.For) -> bool:
 
 def _threads_meet(stmt: ir.Stmt) -> bool:
     """Whether threads that run it cannot run one after the other."""
-    return any(isinstance(s, ir.Barrier) or (isinstance(s, ir.Alloc) and s.array.space == "shared") for s in walk(stmt))
+    return any(isinstance(s, ir.Barrier) or (isinstance(s, ir.Alloc) and s.array.space == "shared") for s in statements(stmt))
 
 
 def _at_once(action: Callable[[Values], None]) -> Callable[[Values], Iterator[None]]:

@@ -56,15 +56,20 @@ def walk(node: Any) -> Iterator[Any]:
                 rest += _LAST_FIRST[kind](node)
 
 
-def statements(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
-    """The statements and those inside of them, parents first."""
-    for stmt in body:
-        yield stmt
-        match stmt:
-            case For(body=inner):
-                yield from statements(inner)
-            case If(then=then, other=other):
-                yield from statements((*then, *other))
+def statements(nodes: Any) -> Iterator[Any]:
+    """The statements and those inside of them, parents first; without their expressions, of which `walk` yields many."""
+    rest = [nodes]
+    while rest:
+        node = rest.pop()
+        kind = type(node)
+        if kind is tuple:
+            rest += reversed(node)
+        else:
+            yield node
+            if kind is For or kind is Function:
+                rest.append(node.body)
+            elif kind is If:
+                rest += node.other, node.then
 
 
 def map_children(node: Any, fn: Callable[[Any], Any]) -> Any:
@@ -161,7 +166,7 @@ def variables(nodes: Any) -> frozenset[str]:
 
 def arrays_of(fn: Function) -> dict[str, Array]:
     """Those that it takes and those that it allocates, by their names."""
-    local = (node.array for node in walk(fn.body) if isinstance(node, Alloc))
+    local = (node.array for node in statements(fn.body) if isinstance(node, Alloc))
     return {array.name: array for array in (*fn.arrays, *local)}
 
 
@@ -172,7 +177,7 @@ def loaded(nodes: Any) -> frozenset[str]:
 
 def stored(nodes: Any) -> frozenset[str]:
     """The arrays that are stored to."""
-    return frozenset(node.array for node in walk(nodes) if isinstance(node, Store))
+    return frozenset(node.array for node in statements(nodes) if isinstance(node, Store))
 
 
 def loads(nodes: Any, array: str) -> list[Load]:

@@ -75,6 +75,6 @@ def rename_array(nodes: N, old: str, new: str) -> N:
 def numbered_in_order(body: tuple[Any, ...], names: list[str]) -> tuple[tuple[Any, ...], dict[str, str]]:
     """`body` with these names, which Lets bind, given out again from top to bottom; and which name became which."""
     mine = set(names)
-    found = [node.name for node in walk(body) if isinstance(node, Let) and node.name in mine]
+    found = [node.name for node in statements(body) if isinstance(node, Let) and node.name in mine]
     order = dict(zip(found, names, strict=True))
     return body if found == names else _renamed(body, order), order

@@ -105,9 +105,9 @@ def _best(schedule: isl.UnionMap, outer: isl.UnionMap) -> int:
 
 
 @remembered
-def _coefficients(schedule: isl.UnionMap) -> dict[tuple[str, str | int], int] | None:
+def _coefficients(schedule: isl.UnionMap) -> dict[tuple[str, str | int | None], int] | None:
     """Those of iterators and sizes, by statement; None where a statement has several pieces, or a quotient."""
-    found: dict[tuple[str, str | int], int] = {}
+    found: dict[tuple[str, str | int | None], int] = {}
     names = set[str]()
     for aff in Member(schedule).pieces:
         name = aff.get_domain_space().get_tuple_name(isl.dim_type.set)

@@ -18,7 +18,7 @@ from polysched.codegen.constants.places import Place, Places
 from polysched.codegen.constants.worth import is_worth
 from polysched.deps.components import strongly_connected
 from polysched.ir.build import binary, floordiv, sub
-from polysched.ir.node import loaded, variables, walk
+from polysched.ir.node import loaded, statements, variables, walk
 from polysched.ir.nodes import Array, Call, Const, Expr, For, Function, Let, Load, Store, Var
 from polysched.ir.simplify import simplify
 
@@ -35,8 +35,8 @@ class Fixed:
         self.scalars = frozenset(scalar.name for scalar in fn.scalars if scalar.name in constants)
         self.places = Places(fn.body)
         self.homes = self.places.homes
-        self.lets = {node.name: node.value for node in walk(fn.body) if isinstance(node, Let)}
-        loops = {node.var: (node.lo, node.hi) for node in walk(fn.body) if isinstance(node, For)}
+        self.lets = {node.name: node.value for node in statements(fn.body) if isinstance(node, Let)}
+        loops = {node.var: (node.lo, node.hi) for node in statements(fn.body) if isinstance(node, For)}
         self.behind = loops | {name: (value,) for name, value in self.lets.items()}  # what decides a name's values
         self.fixed = frozenset(self.homes)  # temporaries that are computed from constants alone
         self.found: dict[str, tuple[For, ...]] = {}  # and the loops that each of them gains a dimension for

@@ -38,7 +38,7 @@ from polysched.errors import PolyschedError
 from polysched.ir.build import conjunction, mul
 from polysched.ir.dtypes import DType, boolean, f16, i64
 from polysched.ir.integers.polynomial import Polynomial
-from polysched.ir.node import walk
+from polysched.ir.node import statements, walk
 from polysched.ir.nodes import (
     LDMATRIX,
     MMA,
@@ -407,7 +407,7 @@ def _steps_by_product(subscript: Expr, inside: Set[str]) -> bool:
 
 def _needs_host(stmt: Stmt) -> bool:
     """Does it hold a kernel, or a temporary that a single thread cannot have?"""
-    return any(is_mapped(node) or (isinstance(node, Alloc) and not is_small(node.array)) for node in walk(stmt))
+    return any(is_mapped(node) or (isinstance(node, Alloc) and not is_small(node.array)) for node in statements(stmt))
 
 
 def _index(kind: str) -> Expr:

@@ -27,7 +27,7 @@ from polysched.ir.build import conjunction
 from polysched.ir.dtypes import DType, f16, f32, i32, i64
 from polysched.ir.effects import may_change
 from polysched.ir.integers.trips import most_trips
-from polysched.ir.node import flattened, walk
+from polysched.ir.node import flattened, statements
 from polysched.ir.nodes import (
     PARALLEL,
     Alloc,
@@ -285,7 +285,7 @@ class Printer(Speller):
         only += f" if({self.expr(conjunction(loop.when))})" if loop.when and loop.kind in PARALLEL else ""
         if not loop.reduces:
             return pragma + only
-        updates = {n.array: reduction_operator((n,)) for n in walk(loop.body) if isinstance(n, Store)}
+        updates = {n.array: reduction_operator((n,)) for n in statements(loop.body) if isinstance(n, Store)}
         if any(not updates.get(name) for name in loop.reduces):  # simplified to s = s
             return ""
         sums = "".join(f" reduction({updates[name]}:{self.names(name)})" for name in loop.reduces)

@@ -53,7 +53,7 @@ from polysched.errors import InputError
 from polysched.frontend.c.region import Expansion, Region
 from polysched.ir.build import conjunction
 from polysched.ir.dtypes import ALL, DType, boolean, f16, i32, i64, u32
-from polysched.ir.node import flattened, walk
+from polysched.ir.node import flattened, statements, walk
 from polysched.ir.nodes import PARALLEL, Array, Call, Const, Expr, For, Function, Stmt
 from polysched.model.affine import condition
 from polysched.support import isl
@@ -393,7 +393,7 @@ class _Call(_Block):
 
 def loops_on_threads(kernel: Function) -> list[For]:
     """The parallel loops that may have enough work for threads."""
-    loops = (node for node in walk(kernel.body) if isinstance(node, For) and node.kind in PARALLEL)
+    loops = (node for node in statements(kernel.body) if isinstance(node, For) and node.kind in PARALLEL)
     return [loop for loop in loops if known(loop.when) is not False]
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from polysched.ir.dtypes import f64
-from polysched.ir.node import walk
+from polysched.ir.node import statements, walk
 from polysched.ir.nodes import PARALLEL, Call, For, Function
 
 MACRO = "POLYSCHED_LIBMVEC_"  # and the name of a function: libmvec has it
@@ -36,8 +36,8 @@ def vector_forms(*functions: Function) -> str:
 
 def called_in_lanes(fn: Function) -> list[str]:
     """The functions with vector forms that innermost loops with independent iterations call."""
-    loops = [node for node in walk(fn.body) if isinstance(node, For) and node.kind in ("vector", *PARALLEL)]
-    innermost = (loop for loop in loops if not any(isinstance(node, For) for node in walk(loop.body)))
+    loops = [node for node in statements(fn.body) if isinstance(node, For) and node.kind in ("vector", *PARALLEL)]
+    innermost = (loop for loop in loops if not any(isinstance(node, For) for node in statements(loop.body)))
     calls = (node.fn for loop in innermost for node in walk(loop.body) if isinstance(node, Call) and node.fn in FORMS)
     return list(dict.fromkeys(calls))
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from polysched.codegen.lowered import changed
 from polysched.ir.effects import may_change
-from polysched.ir.node import map_blocks, map_list, rewrite, touches, walk
+from polysched.ir.node import map_blocks, map_list, rewrite, statements, touches
 from polysched.ir.nodes import Alloc, Array, Expr, Function, Let, Load, Stmt, Store, Var
 
 
@@ -36,7 +36,7 @@ def _block(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
 
 def _with_name(scalar: Array, rest: tuple[Stmt, ...]) -> tuple[Stmt, ...] | None:
     """The statements after the allocation with a name for the scalar; None if it is no such one."""
-    stores = [node for node in walk(rest) if isinstance(node, Store) and node.array == scalar.name]
+    stores = [node for node in statements(rest) if isinstance(node, Store) and node.array == scalar.name]
     first = next((k for k, stmt in enumerate(rest) if touches(stmt, scalar.name)), None)
     if first is None or len(stores) != 1 or stores[0] is not rest[first]:
         return None

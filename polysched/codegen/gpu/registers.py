@@ -28,7 +28,7 @@ from polysched.codegen.lowered import around, is_mapped, moved, private, rolled
 from polysched.codegen.memory.contract import is_fixed
 from polysched.codegen.memory.runs_when import runs_when
 from polysched.ir.build import where
-from polysched.ir.node import map_blocks, map_list, variables, walk
+from polysched.ir.node import map_blocks, map_list, statements, variables, walk
 from polysched.ir.nodes import Alloc, Barrier, Const, Expr, For, Function, Load, Stmt, Store, Var
 from polysched.ir.rename import fresh_names, rename_bound, used_names
 
@@ -51,7 +51,7 @@ class _Registers:
 
     def kernel(self, loop: For, host: Mapping[str, For] | None = None) -> Any:
         """`loop` with registers; what it keeps of its array is known from the `host`'s loops, if they are given."""
-        if any(isinstance(each, Barrier) for each in walk(loop)):
+        if any(isinstance(each, Barrier) for each in statements(loop)):
             return loop
         nest = thread_nest(loop) if host is None else with_kept(thread_nest(loop), host)
         if nest is None or not nest.points:

@@ -50,7 +50,7 @@ from polysched.config.heuristics.gpu import UNROLLED_UPDATES
 from polysched.config.target import LIMITS
 from polysched.ir.build import binary, conjunction, floormod, where
 from polysched.ir.integers.linear import Linear, added, cleared, expression, is_never_negative, never_negative
-from polysched.ir.node import rewrite, substitute, walk
+from polysched.ir.node import rewrite, statements, substitute, walk
 from polysched.ir.nodes import (
     Alloc,
     Array,
@@ -107,12 +107,12 @@ def stage(fn: Function, *, double_buffer: bool = False, fast_math: bool = False,
 
 def _shared(body: Any) -> list[Array]:
     """The arrays that the threads of a block share."""
-    return [node.array for node in walk(body) if isinstance(node, Alloc) and node.array.space == "shared"]
+    return [node.array for node in statements(body) if isinstance(node, Alloc) and node.array.space == "shared"]
 
 
 def _chunks(kernel: For) -> list[For]:
     """The serial loops of constant length that begin where another one has come to, as one over tiles does."""
-    serial = [node for node in walk(kernel) if isinstance(node, For) and node.kind == "serial"]
+    serial = [node for node in statements(kernel) if isinstance(node, For) and node.kind == "serial"]
     counters = {Var(loop.var) for loop in serial}
     begun = [loop for loop in serial if not counters.isdisjoint(walk(loop.lo))]
     return [loop for loop in begun if side_of(loop, [loop.var], LIMITS.block)]

@@ -24,7 +24,7 @@ from polysched.config.target import LIMITS
 from polysched.instructions.instruction import LANES, LINE, Factor, Instruction, Subscripts
 from polysched.instructions.mma import INSTRUCTIONS
 from polysched.ir.integers.linear import Linear, added, constant_of, forms
-from polysched.ir.node import substitute, walk
+from polysched.ir.node import statements, substitute
 from polysched.ir.nodes import Array, Const, Expr, For, Function, Let, Stmt, Var
 from polysched.ir.rename import fresh_names
 from polysched.transform.analysis.unify import element, factors
@@ -169,7 +169,7 @@ def planned(loop: For, around: Surroundings) -> Products | None:
 
 
 def tensor_loop(body: Any) -> For | None:
-    return next((node for node in walk(body) if isinstance(node, For) and node.kind == "tensor"), None)
+    return next((node for node in statements(body) if isinstance(node, For) and node.kind == "tensor"), None)
 
 
 def _of_lanes(loop: For, lane: str) -> For:

@@ -36,7 +36,7 @@ from polysched.codegen.loops.inequalities import is_position, is_total
 from polysched.codegen.loops.narrowed_loop import NarrowedLoop
 from polysched.codegen.lowered import changed, is_mapped
 from polysched.ir.integers.facts import Facts
-from polysched.ir.node import map_list, walk
+from polysched.ir.node import map_list, statements, walk
 from polysched.ir.nodes import LARGEST_SIZE, SHUFFLE, Alloc, Barrier, Call, Expr, For, Function, If, Let, Stmt
 from polysched.ir.rename import fresh_names, used_names
 from polysched.model.loops import trip_count
@@ -122,7 +122,7 @@ class _Walk:
 
     def is_straight(self, loop: For) -> bool:
         """Will nothing of it be a loop?"""
-        return all(self.is_tiny(node) for node in walk(loop) if isinstance(node, For))
+        return all(self.is_tiny(node) for node in statements(loop) if isinstance(node, For))
 
     def is_fixed(self, loop: For) -> bool:
         """Must its bounds stay as they are?"""

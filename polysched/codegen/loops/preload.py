@@ -23,7 +23,7 @@ from polysched.codegen.lowered import around, changed
 from polysched.config.heuristics.gpu import PRELOADED
 from polysched.ir.build import add, mul
 from polysched.ir.effects import evaluated, may_be_dropped
-from polysched.ir.node import loaded, map_blocks, map_list, rewrite, substitute, variables, walk
+from polysched.ir.node import loaded, map_blocks, map_list, rewrite, statements, substitute, variables, walk
 from polysched.ir.nodes import Alloc, Array, Barrier, Const, Expr, For, Function, Let, Load, Select, Stmt, Store, Var
 from polysched.ir.rename import bound_names, fresh_names, rename_bound, used_names
 from polysched.model.loops import trip_count
@@ -31,7 +31,7 @@ from polysched.model.loops import trip_count
 
 def preload(fn: Function) -> Function:
     """`fn` with what unrolled loops load under conditions, and load again, loaded before them."""
-    if not any(isinstance(node, For) and node.kind == "unrolled" for node in walk(fn.body)):
+    if not any(isinstance(node, For) and node.kind == "unrolled" for node in statements(fn.body)):
         return fn
     taken = used_names(fn)
 

@@ -30,7 +30,7 @@ from polysched.codegen.memory.contract import without_lets
 from polysched.ir.build import sub
 from polysched.ir.integers.linear import Linear, added, constant_of, expression, forms
 from polysched.ir.integers.trips import bounded
-from polysched.ir.node import children, rewrite, walk
+from polysched.ir.node import children, rewrite, statements, walk
 from polysched.ir.nodes import Alloc, Array, Barrier, Const, Expr, For, Function, Load, Store, Var
 from polysched.model.extract import extract
 
@@ -192,9 +192,9 @@ def _takes_place(one: _Small, other: _Small, kernel: For, fn: Function) -> bool:
     if not any(isinstance(each, Barrier) for each in blocks[-1].body[last[-2] : users[0]]):
         return False
     phase = blocks[-1].body[users[0]]
-    makers = [node for node in walk(phase) if isinstance(node, Store) and node.array == name]
+    makers = [node for node in statements(phase) if isinstance(node, Store) and node.array == name]
     reads = [node for node in walk(phase) if isinstance(node, Load | Store) and node.array == gone]
-    stores = [node for node in walk(kernel) if isinstance(node, Store) and node.array == name]
+    stores = [node for node in statements(kernel) if isinstance(node, Store) and node.array == name]
     if len(makers) != 1 or stores != makers:
         return False
     if len([node for node in walk(makers[0].value) if isinstance(node, Load) and node.array == gone]) < len(reads):

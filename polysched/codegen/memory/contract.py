@@ -23,7 +23,7 @@ from dataclasses import replace
 from functools import cache, partial
 
 from polysched.codegen.lowered import changed, is_mapped, values_of_lets
-from polysched.ir.node import map_blocks, map_list, rewrite, substitute, uses, variables, walk, with_uses
+from polysched.ir.node import map_blocks, map_list, rewrite, statements, substitute, uses, variables, walk, with_uses
 from polysched.ir.nodes import PARALLEL, Alloc, Array, Barrier, Expr, For, Function, If, Let, Load, Stmt, Store, Var
 from polysched.model.affine import AffineSpace
 from polysched.model.extract import extract
@@ -133,8 +133,8 @@ def _accessed(node: Stmt | Expr) -> frozenset[str]:
 
 def is_fixed(index: tuple[Expr, ...], body: tuple[Stmt, ...]) -> bool:
     """Does the subscript keep its value while the block runs?"""
-    inside = {node.var for node in walk(body) if isinstance(node, For)}
-    inside |= {node.name for node in walk(body) if isinstance(node, Let) and node not in body}
+    inside = {node.var for node in statements(body) if isinstance(node, For)}
+    inside |= {node.name for node in statements(body) if isinstance(node, Let) and node not in body}
     return inside.isdisjoint(variables(index)) and not any(isinstance(part, Load) for part in walk(index))
 
 

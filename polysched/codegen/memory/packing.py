@@ -28,7 +28,7 @@ from polysched.ir.effects import may_change
 from polysched.ir.integers.apart import are_apart, least_value
 from polysched.ir.integers.linear import expression, forms
 from polysched.ir.integers.trips import bounded, most_trips
-from polysched.ir.node import map_children, substitute, walk
+from polysched.ir.node import map_children, statements, substitute, walk
 from polysched.ir.nodes import PARALLEL, Alloc, Array, Const, Expr, For, Function, If, Load, Stmt, Store, Var
 from polysched.ir.rename import fresh_names, used_names
 
@@ -93,7 +93,7 @@ class _Packer(Surrounded):
             for name, loop in inner.items()
         }
         loops, loaded = _known({**self.loops, **inner, **others}), substitute(load.index, again)
-        stores = [node for node in walk(nest.body) if isinstance(node, Store) and node.array == load.array]
+        stores = [node for node in statements(nest.body) if isinstance(node, Store) and node.array == load.array]
         return all(are_apart(store.index, loaded, loops, self.facts) for store in stores)
 
     def filled(self, copy: Array, load: Load, origin: Mapping[str, Expr], end: Expr, tiles: For) -> Stmt:

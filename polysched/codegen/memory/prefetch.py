@@ -31,7 +31,7 @@ from polysched.ir.build import add, binary, where
 from polysched.ir.effects import evaluated, is_pure, is_total
 from polysched.ir.integers.linear import constant_of, difference, forms
 from polysched.ir.integers.trips import most_trips
-from polysched.ir.node import arrays_of, loaded, rewrite, stored, substitute, variables, walk
+from polysched.ir.node import arrays_of, loaded, rewrite, statements, stored, substitute, variables, walk
 from polysched.ir.nodes import Alloc, Array, Expr, For, Function, If, Let, Load, Prefetch, Stmt, Var
 from polysched.ir.rename import fresh_names, rename_bound, used_names
 
@@ -60,7 +60,7 @@ def _ahead(loop: For, name: str, array: Array | None, iterations: int, names: It
     found: tuple[Stmt, ...] = ()
     if loop.kind in ("vector", "unrolled"):
         why = "its iterations run at once"
-    elif array is None or any(isinstance(node, Alloc) and node.array.name == name for node in walk(loop.body)):
+    elif array is None or any(isinstance(node, Alloc) and node.array.name == name for node in statements(loop.body)):
         why = "there is another one in each iteration, or none"
     elif most is not None and most <= iterations:
         why = f"it has no iteration that is {iterations} later"
@@ -89,7 +89,7 @@ class _Places:
     array: Array
 
     def __post_init__(self) -> None:
-        own = {node.array.name for node in walk(self.loop.body) if isinstance(node, Alloc)}
+        own = {node.array.name for node in statements(self.loop.body) if isinstance(node, Alloc)}
         self.made = own | stored(self.loop.body)
         self.moving = {self.loop.var}  # names with other values in each iteration
 

@@ -29,7 +29,7 @@ from polysched.codegen.memory.tile_nest import Side, TileNest, tile_nest
 from polysched.config.heuristics.code import TILE_LOOP
 from polysched.ir.build import binary, conjunction, zero
 from polysched.ir.integers.linear import expression
-from polysched.ir.node import arrays_of, map_children, map_list, stored, variables, walk
+from polysched.ir.node import arrays_of, map_children, map_list, statements, stored, variables
 from polysched.ir.nodes import Alloc, Const, Expr, For, Function, If, Let, Load, Stmt, Store, Var
 from polysched.ir.rename import fresh_names, rename_bound, used_names
 from polysched.support import trace
@@ -45,7 +45,7 @@ def register_tiles(fn: Function) -> Function:
 
 def _unrolled(fn: Function) -> set[str]:
     """The loops of the schedule that are unrolled somewhere."""
-    return {node.origin for node in walk(fn.body) if isinstance(node, For) and node.kind == "unrolled" and node.origin}
+    return {node.origin for node in statements(fn.body) if isinstance(node, For) and node.kind == "unrolled" and node.origin}
 
 
 @dataclass
@@ -62,7 +62,7 @@ class _Separator:
         self.names = fresh_names("r", self.taken)
         self.arrays = arrays_of(fn)
         loops = tuple(stmt for stmt in fn.body if not isinstance(stmt, Alloc))
-        self.inner = {node.array.name for node in walk(loops) if isinstance(node, Alloc)}
+        self.inner = {node.array.name for node in statements(loops) if isinstance(node, Alloc)}
 
     def statement(self, stmt: Stmt) -> Any:
         """One that runs after those before it."""

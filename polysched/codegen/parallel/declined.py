@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from polysched.ir.node import walk
+from polysched.ir.node import statements
 from polysched.ir.nodes import PARALLEL, For, Function
 from polysched.model.loop_names import named
 from polysched.model.tree.nodes import Band, Parallel, Tree, Vector, kind_of
@@ -30,7 +30,7 @@ def decline_prefetch(loop: For, array: str, reason: str) -> None:
 
 def decline_lost(fn: Function, tree: Tree) -> Function:
     """`fn` itself; those loops of the tree, which it was lowered from, on threads or lanes that it has not run once."""
-    made = {(node.origin, _asked_for(node)) for node in walk(fn.body) if isinstance(node, For)}
+    made = {(node.origin, _asked_for(node)) for node in statements(fn.body) if isinstance(node, For)}
     for band in (node for node in nodes_of(named(tree)) if isinstance(node, Band)):
         first = band.members[0]
         for kind in (kind_of(mark) for mark in first.marks if isinstance(mark, Parallel | Vector)):

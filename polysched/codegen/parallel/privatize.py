@@ -33,7 +33,7 @@ from polysched.codegen.parallel.updates import Row, Update, in_variables, update
 from polysched.config.heuristics.cpu import LEAST_PARTED, PARTS
 from polysched.ir.build import add, binary, conjunction, floordiv, mul, sub, where
 from polysched.ir.integers.trips import trips
-from polysched.ir.node import arrays_of, map_children, rewrite, walk
+from polysched.ir.node import arrays_of, map_children, rewrite, statements
 from polysched.ir.nodes import PARALLEL, Alloc, Array, Binary, Const, For, Function, If, Let, Load, Stmt, Store, Var
 from polysched.ir.rename import fresh_names, rename_bound, used_names
 from polysched.model.reduction import identity
@@ -44,7 +44,7 @@ def privatize(fn: Function, *, vector: bool = True) -> Function:
 
     `vector`: the loop over a part becomes SIMD where it is an innermost one.
     """
-    if not any(isinstance(node, For) and node.reduces for node in walk(fn.body)):
+    if not any(isinstance(node, For) and node.reduces for node in statements(fn.body)):
         return fn
     return map_children(fn, _Privatizer(fn, vector).visit)
 
@@ -101,7 +101,7 @@ class _Privatizer:
         if not conditions:
             return in_parts
         (copy,) = rename_bound((loop,), lambda name: next(self.names))
-        self.arrays |= {node.array.name: node.array for node in walk(copy) if isinstance(node, Alloc)}
+        self.arrays |= {node.array.name: node.array for node in statements(copy) if isinstance(node, Alloc)}
         lanes = self.vector and is_flat(copy)
         kind, reduces = ("vector", copy.reduces) if lanes else ("serial", ())
         alone = self.visit(replace(copy, kind=kind, reduces=reduces, when=()))

@@ -13,7 +13,7 @@ from polysched.config.heuristics.gpu import UNKNOWN_BLOCK, UNKNOWN_GRID
 from polysched.config.target import LIMITS
 from polysched.ir.build import binary
 from polysched.ir.integers.trips import bounded, most_trips, most_trips_inside, trips
-from polysched.ir.node import rewrite, substitute, walk
+from polysched.ir.node import rewrite, statements, substitute, walk
 from polysched.ir.nodes import Barrier, Binary, Const, Expr, For, Let, Stmt, Store, Var
 from polysched.ir.simplify import simplify
 
@@ -95,7 +95,7 @@ class Survey:
                 if node.kind.startswith("thread"):
                     self._threads.setdefault(node.kind, []).append(plain)
                     self._around[plain.var] = inside
-                    if any(isinstance(part, Barrier) for part in walk(node.body)):
+                    if any(isinstance(part, Barrier) for part in statements(node.body)):
                         self._meets.add(node.kind)
                 self._visit(node.body, {**inside, node.var: plain})
             case Store():

@@ -15,7 +15,7 @@ from polysched.codegen.lowered import moved, values_of_lets
 from polysched.ir.build import add, binary, sub
 from polysched.ir.integers.linear import expression, forms, is_never_negative, never_negative
 from polysched.ir.integers.trips import bounded
-from polysched.ir.node import substitute, variables, walk
+from polysched.ir.node import statements, substitute, variables, walk
 from polysched.ir.nodes import PARALLEL, Array, Binary, Const, Expr, For, Load, Stmt, Store
 from polysched.model.reduction import reduction_operator
 
@@ -63,7 +63,7 @@ def updates_in(loop: For, arrays: Mapping[str, Array]) -> list[Update] | None:
     """What the loop does to each array that it reduces; None if there is one of which parts cannot be made."""
     found = []
     for name in loop.reduces:
-        stores = [node for node in walk(loop.body) if isinstance(node, Store) and node.array == name]
+        stores = [node for node in statements(loop.body) if isinstance(node, Store) and node.array == name]
         loads = [node for node in walk(loop.body) if isinstance(node, Load) and node.array == name]
         operators = {reduction_operator((store,)) for store in stores}
         if not stores:  # where isl has cut the loop in pieces
@@ -84,14 +84,14 @@ def updates_in(loop: For, arrays: Mapping[str, Array]) -> list[Update] | None:
 
 def in_variables(body: tuple[Stmt, ...], names: Mapping[str, str]) -> tuple[Stmt, ...]:
     """The body with variables in place of the elements that it stores, of the arrays named."""
-    updated = [node for node in walk(body) if isinstance(node, Store) and node.array in names]
+    updated = [node for node in statements(body) if isinstance(node, Store) and node.array in names]
     return moved(body, {(store.array, store.index): (names[store.array], ()) for store in updated})
 
 
 def _place(array: Array, subscripts: list[tuple[Expr, ...]], loop: For) -> tuple[tuple[Expr, ...], Row | None] | None:
     """The subscript that all of these are, as it is outside of the loop, and the row in which they differ; None if they
     differ in two dimensions, or by what is not known outside."""
-    loops = {node.var: node for node in walk(loop) if isinstance(node, For)}
+    loops = {node.var: node for node in statements(loop) if isinstance(node, For)}
     lets = values_of_lets(loop.body)
     index: list[Expr] = []
     row = None

@@ -22,7 +22,7 @@ from typing import Any
 from polysched.codegen.products.dots import dots
 from polysched.codegen.products.packed import packed
 from polysched.config.machine import Machine
-from polysched.ir.node import map_children, rewrite, walk
+from polysched.ir.node import map_children, rewrite, statements, walk
 from polysched.ir.nodes import Alloc, Const, Expr, For, Function, Load, Stmt, Store, Var
 from polysched.ir.rename import fresh_names, used_names
 from polysched.ir.simplify import simplify
@@ -34,7 +34,7 @@ _KINDS = {"packed": packed, "dots": dots}
 
 def has_products(fn: Function) -> bool:
     """Are there such loops?"""
-    return any(isinstance(node, For) and node.kind in _KINDS for node in walk(fn.body))
+    return any(isinstance(node, For) and node.kind in _KINDS for node in statements(fn.body))
 
 
 def pack_products(fn: Function, machine: Machine, *, parallel: bool = True) -> Function:
@@ -50,7 +50,7 @@ class _Packing:
     def __init__(self, fn: Function, machine: Machine):
         self.machine = machine
         self.names = fresh_names("q", used_names(fn))
-        self.local = {node.array.name: node.array for node in walk(fn.body) if isinstance(node, Alloc)}
+        self.local = {node.array.name: node.array for node in statements(fn.body) if isinstance(node, Alloc)}
         self.extents = {array.name: array.shape for array in (*fn.arrays, *self.local.values())}
         self.uses = _uses(fn.body)
         self.gone: set[str] = set()  # arrays that nothing uses any more
@@ -86,7 +86,7 @@ class _Packing:
         if start is not None and not is_read and any(end.array != result for end in found.ends):
             found = replace(found, is_stored=False)
             self.gone.add(result)
-        origins = {node.var: node.origin for node in walk(loop) if isinstance(node, For)}
+        origins = {node.var: node.origin for node in statements(loop) if isinstance(node, For)}
 
         def of_batch(node: Any) -> For | None:
             return replace(node, origin=origins[node.var]) if isinstance(node, For) and node.var in origins else None

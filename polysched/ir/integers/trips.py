@@ -12,7 +12,7 @@ from polysched.ir.build import combined
 from polysched.ir.integers.apart import least_value
 from polysched.ir.integers.bounds import range_of
 from polysched.ir.integers.linear import Linear, added, constant_of, forms
-from polysched.ir.node import walk
+from polysched.ir.node import statements, walk
 from polysched.ir.nodes import Binary, Call, Const, Expr, For, Load, Var
 
 
@@ -58,7 +58,7 @@ def _without_remainders(span: Linear) -> Linear:
 
 def is_uneven(loop: For) -> bool:
     """Does the number of iterations of a loop inside change from one iteration to the next?"""
-    return any(isinstance(inner, For) and _varies(inner, loop.var) for inner in walk(loop.body))
+    return any(isinstance(inner, For) and _varies(inner, loop.var) for inner in statements(loop.body))
 
 
 def _varies(inner: For, var: str) -> bool:

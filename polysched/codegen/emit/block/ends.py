@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from polysched.ir.dtypes import boolean
-from polysched.ir.node import flattened, loaded, stored, variables, walk
+from polysched.ir.node import flattened, loaded, statements, stored, variables
 from polysched.ir.nodes import Alloc, Barrier, Expr, For, If, Let, Load
 
 
@@ -20,7 +20,7 @@ def goes_while(loop: For) -> Expr | None:
     is_quiet = all(isinstance(stmt, Let | Alloc) for stmt in before) and loop.kind == "serial"
     if not (is_quiet and isinstance(last, If) and not last.other):
         return None
-    if any(isinstance(node, Barrier) for node in walk(loop.body)):
+    if any(isinstance(node, Barrier) for node in statements(loop.body)):
         return None
     for part in flattened(last.cond, "&&"):
         match part:

@@ -18,19 +18,19 @@ from collections.abc import Iterator
 
 from polysched.config.heuristics.code import UNROLLED_BY_GCC
 from polysched.ir.integers.trips import most_trips
-from polysched.ir.node import walk
+from polysched.ir.node import statements
 from polysched.ir.nodes import Const, For, If, Stmt, Store
 
 
 def overwriting(body: tuple[Stmt, ...]) -> frozenset[int]:
     """The id() of each If and For that runs at times and overwrites what the iteration around it has stored."""
-    loops = (node for node in walk(body) if isinstance(node, For))
+    loops = (node for node in statements(body) if isinstance(node, For))
     return frozenset(id(stmt) for loop in loops if _is_innermost(loop) for stmt in _branches(loop.body, set()))
 
 
 def _is_innermost(loop: For) -> bool:
     """Is it, once gcc has unrolled what is in it?"""
-    inner = (node for node in walk(loop.body) if isinstance(node, For))
+    inner = (node for node in statements(loop.body) if isinstance(node, For))
     return all(map(is_unrolled, inner))
 
 
@@ -54,9 +54,9 @@ def _branches(block: tuple[Stmt, ...], stored: set[str]) -> Iterator[If | For]:
 
 def _of_several(block: tuple[Stmt, ...]) -> list[str]:
     """The arrays of which more than one element may be stored."""
-    stores = [node.array for node in walk(block) if isinstance(node, Store)]
-    loops = tuple(node for node in walk(block) if isinstance(node, For))
-    looped = {node.array for node in walk(loops) if isinstance(node, Store)}
+    stores = [node.array for node in statements(block) if isinstance(node, Store)]
+    loops = tuple(node for node in statements(block) if isinstance(node, For))
+    looped = {node.array for node in statements(loops) if isinstance(node, Store)}
     return [array for array in stores if stores.count(array) > 1 or array in looped]
 
 

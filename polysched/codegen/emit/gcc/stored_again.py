@@ -21,7 +21,7 @@ from polysched.ir.dtypes import i64
 from polysched.ir.integers.intervals import Interval, interval
 from polysched.ir.integers.polynomial import Polynomial, polynomial_of
 from polysched.ir.integers.trips import most_trips
-from polysched.ir.node import loaded, walk
+from polysched.ir.node import loaded, statements, walk
 from polysched.ir.nodes import Expr, For, Function, Let, Load, Store, Var
 
 _FAR = 1 << 62
@@ -32,7 +32,7 @@ def storing_again(fn: Function) -> frozenset[int]:
     known = _Known(dict.fromkeys(fn.sizes, (0, _FAR)))
     for node in walk(fn.body):
         known.meet(node)
-    loops = (node for node in walk(fn.body) if isinstance(node, For) and node.kind != "vector")
+    loops = (node for node in statements(fn.body) if isinstance(node, For) and node.kind != "vector")
     return frozenset(id(loop) for loop in loops if known.stores_again(loop))
 
 
@@ -54,10 +54,10 @@ class _Known:
 
     def stores_again(self, outer: For) -> bool:
         """May a store in the only loop inside that is not unrolled do so?"""
-        inner = [node for node in walk(outer.body) if isinstance(node, For) and not is_unrolled(node)]
+        inner = [node for node in statements(outer.body) if isinstance(node, For) and not is_unrolled(node)]
         if len(inner) != 1:
             return False
-        stores = [node for node in walk(inner[0].body) if isinstance(node, Store) and node.index]
+        stores = [node for node in statements(inner[0].body) if isinstance(node, Store) and node.index]
         compared = loaded(inner[0].body)  # by gcc
         return any(self.are_alike(outer, inner[0], store) for store in stores if store.array not in compared)
 

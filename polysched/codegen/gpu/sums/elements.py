@@ -22,7 +22,7 @@ from polysched.ir.build import binary
 from polysched.ir.effects import may_change
 from polysched.ir.integers.linear import Linear, forms
 from polysched.ir.integers.trips import most_trips
-from polysched.ir.node import loads, variables, walk
+from polysched.ir.node import loads, statements, variables
 from polysched.ir.nodes import Alloc, Binary, Expr, For, If, Var
 
 
@@ -30,7 +30,7 @@ def guards_of(loop: For, around: Sequence[For], updates: Sequence[Update]) -> tu
     """Conditions around all that the loop does, which say whose the elements that it updates are where their subscripts
     do not, and the loop without them; None if these leave that open. `around` are the loops of the kernel around it.
     Where the kernel reads other elements of the array, they say, too, that the loop has a term."""
-    own = {node.array.name for node in walk(tuple(around)) if isinstance(node, Alloc)}  # of a block, or of a thread
+    own = {node.array.name for node in statements(tuple(around)) if isinstance(node, Alloc)}  # of a block, or of a thread
     updates = [update for update in updates if update.array.name not in own]
     elements = [update.index for update in updates]
     used = ((update, load) for update in updates for load in loads(tuple(around), update.array.name))

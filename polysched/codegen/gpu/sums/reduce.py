@@ -56,14 +56,14 @@ from polysched.ir.build import add, binary, conjunction, floordiv, mul, where
 from polysched.ir.dtypes import boolean
 from polysched.ir.effects import may_change
 from polysched.ir.integers.trips import bounded, most_trips, trips
-from polysched.ir.node import arrays_of, map_blocks, rewrite, walk
+from polysched.ir.node import arrays_of, map_blocks, rewrite, statements, walk
 from polysched.ir.nodes import Alloc, Array, Binary, Const, Expr, For, Function, If, Let, Load, Stmt, Store, Var
 from polysched.ir.rename import fresh_names, rename_bound, used_names
 
 
 def reduce_on_gpu(fn: Function, *, shuffles: bool) -> Function:
     """`fn` without block and thread loops that reduce; `shuffles` between the lanes of a warp, or shared memory."""
-    if not any(isinstance(node, For) and node.reduces for node in walk(fn.body)):
+    if not any(isinstance(node, For) and node.reduces for node in statements(fn.body)):
         return fn
     reducer = _Reducer(fn, shuffles)
     body = reducer.block(fn.body)
@@ -89,7 +89,7 @@ class _Reducer:
         while rest:
             stmt = rest.pop(0)
             if isinstance(stmt, For) and is_in_rows(stmt):
-                loops = [node for node in walk(stmt) if isinstance(node, For)]
+                loops = [node for node in statements(stmt) if isinstance(node, For)]
                 done.append(in_rows(stmt, self.arrays, self.teams, _finish(loops)))
             elif is_mapped(stmt) and any(map(_reduces, walk(stmt))):
                 ends = _Ends(_at_end(done[::-1], stmt)[::-1], _at_end(rest, stmt))
@@ -297,7 +297,7 @@ def _reduces(node: Any) -> bool:
 
 def _at_end(stmts: Sequence[Stmt], loop: For) -> tuple[Stmt, ...]:
     """The first of the statements that store to the element that the loop updates, if it is one."""
-    elements = {(node.array, node.index) for node in walk(loop) if isinstance(node, Store)}
+    elements = {(node.array, node.index) for node in statements(loop) if isinstance(node, Store)}
     is_own = (isinstance(stmt, Store) and {(stmt.array, stmt.index)} == elements for stmt in stmts)
     return tuple(stmt for stmt, _ in zip(stmts, takewhile(bool, is_own), strict=False)) if loop.reduces else ()
 
@@ -333,8 +333,8 @@ def _is_on_threads(loop: For) -> bool:
     lanes = [node for node in walk(loop.body) if is_mapped(node)]
     if any(not is_mapped(each, "thread.x") or not each.reduces or may_change(each.lo, each.hi) for each in lanes):
         return False
-    inside = sum(isinstance(node, Store) for each in lanes for node in walk(each.body))
-    return not lanes or inside == sum(isinstance(node, Store) for node in walk(loop.body))
+    inside = sum(isinstance(node, Store) for each in lanes for node in statements(each.body))
+    return not lanes or inside == sum(isinstance(node, Store) for node in statements(loop.body))
 
 
 def _serial(loop: For) -> For:

@@ -36,7 +36,7 @@ from polysched.config.target import LIMITS
 from polysched.ir.build import binary, conjunction, where
 from polysched.ir.dtypes import boolean
 from polysched.ir.integers.trips import most_trips
-from polysched.ir.node import rewrite, substitute, walk
+from polysched.ir.node import rewrite, statements, substitute, walk
 from polysched.ir.nodes import Array, Const, Expr, For, Let, Stmt, Var
 from polysched.ir.rename import fresh_names
 
@@ -49,7 +49,7 @@ def is_in_rows(kernel: For) -> bool:
         (loop,) = loop.body  # type: ignore[assignment]  # a loop on blocks
     is_one = len(loop.body) == 1 and isinstance(loop.body[0], For)
     axes = {node.kind for node in walk(loop.body) if is_mapped(node)}
-    sums = {node.kind for node in walk(kernel) if isinstance(node, For) and node.reduces}
+    sums = {node.kind for node in statements(kernel) if isinstance(node, For) and node.reduces}
     is_wide = axes == {"thread.x", "thread.y"} and is_in_phases(kernel)
     return is_mapped(loop, "block") and not is_one and sums == {"thread.x"} and (axes == sums or is_wide)
 
