@@ -289,7 +289,8 @@ def _is_thread_loop(stmt: ir.For) -> bool:
 
 def _threads_meet(stmt: ir.Stmt) -> bool:
     """Whether threads that run it cannot run one after the other."""
-    return any(isinstance(s, ir.Barrier) or (isinstance(s, ir.Alloc) and s.array.space == "shared") for s in statements(stmt))
+    inside = statements(stmt)
+    return any(isinstance(s, ir.Barrier) or (isinstance(s, ir.Alloc) and s.array.space == "shared") for s in inside)
 
 
 def _at_once(action: Callable[[Values], None]) -> Callable[[Values], Iterator[None]]:

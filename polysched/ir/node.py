@@ -32,8 +32,14 @@ def _last_first(names: tuple[str, ...]) -> Callable[[Any], Iterable[Any]]:
 _LAST_FIRST = {cls: _last_first(names) for cls, names in _CHILD_FIELDS.items()}
 
 
-def children(node: Any) -> Iterator[Any]:
+def children(node: Any) -> Iterable[Any]:
     """The nodes directly below `node`, left to right."""
+    if type(node) is Binary:  # most of them
+        return node.left, node.right
+    return _below(node)
+
+
+def _below(node: Any) -> Iterator[Any]:
     for name in _CHILD_FIELDS[type(node)]:
         value = getattr(node, name)
         if isinstance(value, tuple):
@@ -57,7 +63,7 @@ def walk(node: Any) -> Iterator[Any]:
 
 
 def statements(nodes: Any) -> Iterator[Any]:
-    """The statements and those inside of them, parents first; without their expressions, of which `walk` yields many."""
+    """The statements and those inside of them, parents first; of their expressions, `walk` yields many more."""
     rest = [nodes]
     while rest:
         node = rest.pop()

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import lru_cache
 from itertools import count
 from typing import Any, TypeVar
 
-from polysched.ir.node import rewrite, statements, walk, with_uses
-from polysched.ir.nodes import Alloc, Call, For, Function, Let, Load, Stmt, Store, Var
+from polysched.ir.node import children, rewrite, statements, with_uses
+from polysched.ir.nodes import Alloc, Call, Expr, For, Function, Let, Load, Stmt, Store, Var
 from polysched.support.remembered import remembered
 
 N = TypeVar("N")
@@ -22,8 +23,14 @@ def used_names(fn: Function) -> set[str]:
 @remembered  # most passes ask, and change nothing
 def _used_names(fn: Function) -> frozenset[str]:
     parameters = {fn.name, *fn.params, *fn.sizes, *(s.name for s in fn.scalars), *(a.name for a in fn.arrays)}
-    called = {node.fn for node in walk(fn.body) if isinstance(node, Call)}
-    return frozenset(parameters.union(bound_names(fn.body), called))
+    parts = (expr for stmt in statements(fn.body) for expr in children(stmt) if isinstance(expr, Expr))
+    return frozenset(parameters.union(bound_names(fn.body), *map(_called_in, parts)))
+
+
+@lru_cache(1 << 14)  # most expressions outlive most passes
+def _called_in(expr: Expr) -> frozenset[str]:
+    own = (expr.fn,) if isinstance(expr, Call) else ()
+    return frozenset(own).union(*map(_called_in, children(expr)))
 
 
 def bound_names(body: tuple[Stmt, ...]) -> Iterator[str]:

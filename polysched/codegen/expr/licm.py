@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from sys import maxsize
 from typing import Any
 
@@ -28,7 +29,7 @@ from polysched.codegen.lowered import in_subscripts, is_mapped
 from polysched.config.options import Options
 from polysched.config.target import TargetData
 from polysched.ir.dtypes import boolean
-from polysched.ir.node import map_children, variables, walk
+from polysched.ir.node import children, map_children, variables, walk
 from polysched.ir.nodes import DIVISIONS, Binary, Call, Const, Expr, For, Function, If, Let, Load, Stmt, Store, Var
 from polysched.ir.rename import bound_names, fresh_names, numbered_in_order, used_names
 from polysched.model.loops import trip_count
@@ -234,15 +235,15 @@ class _Mover:
         return frozenset().union(*(self.inside.get(name, {name}) for name in variables(expr)))
 
 
+@lru_cache(1 << 14)
 def _is_dear(expr: Expr) -> bool:
     """Does it call a function, or divide by what is not constant?"""
-    for node in walk(expr):
-        match node:
-            case Call():
-                return True
-            case Binary(op, _, divisor) if op in DIVISIONS and not isinstance(divisor, Const):
-                return True
-    return False
+    match expr:
+        case Call():
+            return True
+        case Binary(op, _, divisor) if op in DIVISIONS and not isinstance(divisor, Const):
+            return True
+    return any(map(_is_dear, children(expr)))
 
 
 def _is_stride(expr: Expr) -> bool:

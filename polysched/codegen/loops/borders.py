@@ -32,7 +32,8 @@ def borders_apart(fn: Function) -> Function:
     """`fn` with each SIMD loop of several guarded loads in up to three parts, of which one has no guards."""
     names = fresh_names("g", used_names(fn))
     whole = {stmt.array.name for stmt in fn.body if isinstance(stmt, Alloc)}
-    registers = {node.array.name for node in statements(fn.body) if isinstance(node, Alloc) and node.array.shape} - whole
+    local = (node.array for node in statements(fn.body) if isinstance(node, Alloc))
+    registers = {array.name for array in local if array.shape} - whole
 
     def visit(node: Any) -> Any:
         if isinstance(node, For) and node.kind == "vector":

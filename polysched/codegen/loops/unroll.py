@@ -17,7 +17,7 @@ from math import prod
 
 from polysched.codegen.lowered import changed, names_in
 from polysched.config.heuristics.gpu import UNROLLED_LOADS, UNROLLED_OPERATIONS
-from polysched.ir.node import children, map_blocks, map_list, rewrite, stored, walk
+from polysched.ir.node import children, map_blocks, map_list, rewrite, statements, stored
 from polysched.ir.nodes import Expr, For, Function, Let, Load, Stmt, Var
 from polysched.model.loops import trip_count
 
@@ -41,7 +41,7 @@ def _is_serial(node: object) -> bool:
 
 def _is_small(loop: For, most_trips: int) -> bool:
     """Is it one of few iterations, and all in it are, and not too much together?"""
-    for node in walk(loop):
+    for node in statements(loop):
         if isinstance(node, For):
             trips = trip_count(node)
             if node.kind not in ("serial", "unrolled") or trips is None or not 1 <= trips <= most_trips:

@@ -45,7 +45,8 @@ def register_tiles(fn: Function) -> Function:
 
 def _unrolled(fn: Function) -> set[str]:
     """The loops of the schedule that are unrolled somewhere."""
-    return {node.origin for node in statements(fn.body) if isinstance(node, For) and node.kind == "unrolled" and node.origin}
+    loops = (node for node in statements(fn.body) if isinstance(node, For))
+    return {loop.origin for loop in loops if loop.kind == "unrolled" and loop.origin}
 
 
 @dataclass

@@ -19,7 +19,7 @@ from polysched.ir.dtypes import i32, i64
 from polysched.ir.integers.bounds import Bounds, Range, Unbounded
 from polysched.ir.integers.intervals import Interval, holds, interval
 from polysched.ir.integers.polynomial import Monomial, Number, Polynomial
-from polysched.ir.node import walk
+from polysched.ir.node import statements, walk
 from polysched.ir.nodes import Expr, For, Let, Stmt, Var
 from polysched.ir.rename import bound_names
 
@@ -102,8 +102,8 @@ def _largest(sums: Iterable[Polynomial]) -> Iterator[Polynomial]:
 def wide_names(body: tuple[Stmt, ...], data: Set[str]) -> set[str]:
     """The i64 names that stay of 64 bits: `data`, what is made of data, and what is bound more than once."""
     wide = {name for name, count in Counter(bound_names(body)).items() if count > 1} | data
-    for node in walk(body):
-        match node:
+    for stmt in statements(body):
+        match stmt:
             case For(var, lo, hi) if is_data(lo, wide) or is_data(hi, wide):
                 wide.add(var)
             case Let(name, value) if is_data(value, wide):

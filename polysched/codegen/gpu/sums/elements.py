@@ -30,7 +30,8 @@ def guards_of(loop: For, around: Sequence[For], updates: Sequence[Update]) -> tu
     """Conditions around all that the loop does, which say whose the elements that it updates are where their subscripts
     do not, and the loop without them; None if these leave that open. `around` are the loops of the kernel around it.
     Where the kernel reads other elements of the array, they say, too, that the loop has a term."""
-    own = {node.array.name for node in statements(tuple(around)) if isinstance(node, Alloc)}  # of a block, or of a thread
+    allocs = (node for node in statements(tuple(around)) if isinstance(node, Alloc))
+    own = {alloc.array.name for alloc in allocs}  # of a block, or of a thread
     updates = [update for update in updates if update.array.name not in own]
     elements = [update.index for update in updates]
     used = ((update, load) for update in updates for load in loads(tuple(around), update.array.name))
