@@ -1,0 +1,43 @@
+"""transform/edits/values/apart.py: statements of which some instances use a small array, and others do not."""
+
+from __future__ import annotations
+
+import pytest
+from by_hand import blur, matmul
+from edited import assert_holds, on_random_nests
+
+import polysched as ps
+from polysched import IllegalSchedule, Schedule
+
+
+def test_those_inside_have_a_body_of_their_own():
+    schedule = Schedule(matmul).split_set("i", "n <= 32").cache_read("A", at="i")
+    bodies = {s.name: s.body for s in schedule.draft.scop.statements}
+    name = next(iter(Schedule(matmul).draft.scop.statements)).name
+    assert "A_c" in str(bodies[name]) and "A_c" not in str(bodies[f"{name}_2"])
+    assert_holds(matmul.function, lambda s: s.split_set("i", "n <= 4").cache_read("A", at="i"))
+
+
+@pytest.mark.parametrize("loop", ["i", "i_3"])
+def test_either_part_may_have_copies(loop):
+    assert_holds(blur.function, lambda s: s.split_set("i", "i < 3").cache_read("a", at=loop))
+    assert_holds(blur.function, lambda s: s.peel("i", first=1).cache_write("b", at=loop))
+
+
+def test_a_part_of_which_later_instances_need_values_is_refused():
+    with pytest.raises(IllegalSchedule, match="another iteration of loop 'k'"):
+        Schedule(matmul).reorder("k", "i", "j").split_set("k", "k < 3").privatize("C", at="k")
+
+
+def test_many_edits_are_shown_as_one():
+    schedule = Schedule(matmul).specialize("n % 4 == 0").cache_read("A", at="i").cache_read("B", at="i_2")
+    again = Schedule.from_json(matmul, schedule.to_json())
+    assert str(again) == str(schedule)
+    ps.optimize(matmul, schedule=again).verify()
+
+
+def test_random_nests_compute_the_same():
+    def edit(schedule, loop):
+        return schedule.split_set(loop, "n // 2").cache_read(schedule.draft.scop.arrays[0].name, at=loop)
+
+    assert on_random_nests((3, 7, 8, 9), edit) >= 4
