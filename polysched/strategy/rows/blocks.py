@@ -19,6 +19,7 @@ from polysched.model.scop import Statement
 from polysched.strategy.rows.copies import copied
 from polysched.strategy.rows.fuse import are_fused
 from polysched.strategy.rows.lanes import lanes_in, lanes_of
+from polysched.strategy.rows.one_pass import in_one_pass
 from polysched.strategy.script import Script, names_of
 from polysched.strategy.tiles import extent
 from polysched.transform.edits.base.loops import Loop
@@ -42,18 +43,24 @@ def _on_blocks(script: Script, found: Fused) -> None:
     join_lanes(script, lambda: lanes_to_join(script.tree, script.scop, script.dependences, names))
     versions = copied(script, own, rows)
     threads = script.pick(f"threads.{rows[-1]}", *_threads(script, versions), "threads of a block along its row") or 1
-    for own_rows in versions:
-        _bound(script, own_rows, threads)
+    dealt = [in_one_pass(script, each, threads) for each in versions]
+    for each, on_threads in zip(versions, dealt, strict=True):
+        _bound(script, each, on_threads, threads)
 
 
-def _bound(script: Script, rows: Sequence[str], threads: int) -> None:
+def _bound(script: Script, rows: Sequence[str], dealt: Sequence[str], threads: int) -> None:
+    """The rows on blocks, and what goes along them on threads, of which these loops have so many iterations."""
     lanes = lanes_in(script, rows)
-    for lane in lanes:
-        script.to_front(lane.name, [band.members[0] for band in lane.around if band.members[0].name not in rows])
     for axis, name in zip(BLOCKS, reversed(rows), strict=False):
         script.do("bind", name, axis)
     for lane in lanes:
-        script.do("bind", lane.name, "thread.x", threads=threads)
+        around = [band.members[0] for band in lane.around if band.members[0].name not in rows]
+        on_threads = [name for name in dealt if name in (lane.name, *names_of(around))]
+        if on_threads:
+            script.do("bind", on_threads[0], "thread.x")
+        else:
+            script.to_front(lane.name, around)
+            script.do("bind", lane.name, "thread.x", threads=threads)
 
 
 def join_lanes(script: Script, pairs: Callable[[], Iterable[tuple[str, str]]]) -> None:

@@ -115,7 +115,7 @@ def _exp(above: Expr, below: Expr) -> Expr:
 
 
 def _step_of_powers(part: dict[str, Expr], term: _Term) -> list[tuple[str, Expr]]:
-    greater: Expr = Binary("max", part["from"], term.value)
+    greater = Binary("max", part["from"], term.value)
     power = _exp(term.value, greater)
     added = power if term.factor is None else Binary("*", term.factor, power)
     return [("", Binary("+", Binary("*", part[""], _exp(part["from"], greater)), added)), ("from", greater)]
@@ -167,10 +167,10 @@ def _apart(term: Expr) -> _Term | None:
         case Binary("*", Binary("-", value, origin) as one, other) if one == other:
             return _Term(value, origin, None, _SQUARES)
         case Binary("*", left, right):
-            for one, other in ((left, right), (right, left)):
-                found = _apart(one)
+            for part, rest in ((left, right), (right, left)):
+                found = _apart(part)
                 if found is not None and found.rule is _POWERS:
-                    factor = other if found.factor is None else Binary("*", found.factor, other)
+                    factor = rest if found.factor is None else Binary("*", found.factor, rest)
                     return replace(found, factor=factor)
     return None
 
@@ -241,18 +241,18 @@ class _Relative(Parts):
     @property
     def fold(self) -> Statement:
         fold = super().fold
-        (store,) = fold.body
-        assert isinstance(store, Store)
+        (last,) = fold.body
+        assert isinstance(last, Store)
         _, index = self._own(fold.name)
         share = self.term.rule.share(self._loads(index), substitute(self.term.origin, self._values))
-        total = Load(store.array, store.index, self.wide.dtype)
+        total = Load(last.array, last.index, self.wide.dtype)
         wide, own = fold.reads
         waited = [
             replace(read, relation=self._of_fold(read.relation))
             for read in self.update.reads
             if read.array in self.waits_for
         ]
-        body = (replace(store, value=Binary("+", total, share)),)
+        body = (replace(last, value=Binary("+", total, share)),)
         return replace(fold, reads=(wide, *self._each(own), *waited), body=body)
 
     def _each(self, access: Access) -> tuple[Access, ...]:
