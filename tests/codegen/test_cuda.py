@@ -13,7 +13,7 @@ from polysched.codegen.emit.cuda import RECIPROCAL, emit_cuda
 from polysched.codegen.emit.dialect import CUDA
 from polysched.codegen.expr.normalize import normalize
 from polysched.codegen.memory.linearize import linearize
-from polysched.errors import PolyschedError
+from polysched.errors import InputError, PolyschedError
 from polysched.ir.build import add, binary, const, floordiv, load, mul, store, sub, var
 from polysched.ir.dtypes import ALL, f64, i32, i64
 from polysched.ir.integers.trips import bounded, most_trips, trips

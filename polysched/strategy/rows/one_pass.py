@@ -34,8 +34,9 @@ def _read_one_array(script: Script, earlier: Loop, later: Loop) -> bool:
     """Does either read elements of an array that is given, and nobody writes?"""
     given = {array.name for array in script.scop.function.arrays}
     given -= {write.array for statement in script.scop.statements for write in statement.writes}
-    one, other = ({a.array for s in each.statements for a in script.scop.statement(s).reads} for each in (earlier, later))
-    return bool(given & one & other)
+    for lane in (earlier, later):
+        given &= {read.array for name in lane.statements for read in script.scop.statement(name).reads}
+    return bool(given)
 
 
 def _is_sum(script: Script, lane: Loop) -> bool:

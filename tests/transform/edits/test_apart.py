@@ -40,4 +40,4 @@ def test_random_nests_compute_the_same():
     def edit(schedule, loop):
         return schedule.split_set(loop, "n // 2").cache_read(schedule.draft.scop.arrays[0].name, at=loop)
 
-    assert on_random_nests((3, 7, 8, 9), edit) >= 4
+    assert on_random_nests((3, 7), edit) >= 2

@@ -52,16 +52,16 @@ from polysched.transform.edits.values.storage import Scope, inside_storage, with
 
 @edit("values", "k_o -> k_o; k_o_2")
 def online(draft: Draft, name: str, target: str, scope: Scope = "private") -> Draft:
-    """A sum of powers, or of squares, of distances from a value, for each iteration of the loop without that value.
+    """A sum of powers or squares of differences from a value, summed up in the loop before that value is known.
 
-    The sums, and what they are relative to, are in arrays of their own, in `scope`, as for `cache_read`; the value is
-    needed where they are added, after the loop. InputError if there is no such sum into an array, or by a statement, in
-    the loop; IllegalSchedule if sums of floats may not be reordered, or if something in the loop needs to see them.
+    Each iteration sums up relative to a value of its own, in arrays in `scope`, as for `cache_read`; the value is
+    needed where the sums are added, after the loop. InputError if there is no such sum into an array, or by a
+    statement, in the loop; IllegalSchedule if sums of floats may not be reordered, or if something in the loop needs
+    to see them.
 
         for k_o:                             for k_o: s_k_o[k_o] = 0; s_from_k_o[k_o] = lowest
             for k: s += exp(x[k] - m)    ->      for k: s_k_o[k_o] = s_k_o[k_o] * exp(...) + exp(...); ...
-                                             for k_o_2: s += s_k_o[k_o_2] * exp(s_from_k_o[k_o_2] - m)
-                                                                                                    online("k_o", "s")
+                                             for k_o_2: s += s_k_o[k_o_2] * exp(...)      online("k_o", "s")
     """
     tree, scop = draft.nested, draft.scop
     place = unmarked(tree, name)
