@@ -8,6 +8,9 @@ from edited import assert_holds, on_random_nests
 
 import polysched as ps
 from polysched import IllegalSchedule, Schedule
+from polysched.deps.dataflow import dependences
+from polysched.transform.edits.base.loops import loop
+from polysched.transform.edits.values.apart import told_from_others
 
 
 def test_those_inside_have_a_body_of_their_own():
@@ -18,9 +21,9 @@ def test_those_inside_have_a_body_of_their_own():
     assert_holds(matmul.function, lambda s: s.split_set("i", "n <= 4").cache_read("A", at="i"))
 
 
-@pytest.mark.parametrize("loop", ["i", "i_3"])
-def test_either_part_may_have_copies(loop):
-    assert_holds(blur.function, lambda s: s.split_set("i", "i < 3").cache_read("a", at=loop))
+@pytest.mark.parametrize("part", ["i", "i_3"])
+def test_either_part_may_have_copies(part):
+    assert_holds(blur.function, lambda s: s.split_set("i", "i < 3").cache_read("a", at=part))
     assert_holds(blur.function, lambda s: s.peel("i", first=1).cache_write("b", at=loop))
 
 
@@ -36,8 +39,16 @@ def test_many_edits_are_shown_as_one():
     ps.optimize(matmul, schedule=again).verify()
 
 
+def test_dependences_are_between_the_parts():
+    draft = Schedule(blur).split_set("i", "i < 5").draft
+    apart = told_from_others(draft, loop(draft.nested, "i").instances, "a")
+    assert {s.name for s in apart.scop.statements} == {"S0", "S0_2", "S1"}
+    assert apart.dependences.validity.is_equal(dependences(apart.scop).validity)
+    assert told_from_others(apart, loop(apart.nested, "i").instances, "a") is apart
+
+
 def test_random_nests_compute_the_same():
-    def edit(schedule, loop):
-        return schedule.split_set(loop, "n // 2").cache_read(schedule.draft.scop.arrays[0].name, at=loop)
+    def edit(schedule, name):
+        return schedule.split_set(name, "n // 2").cache_read(schedule.draft.scop.arrays[0].name, at=name)
 
     assert on_random_nests((3, 7), edit) >= 2
