@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 import polysched as ps
-from polysched import Options, Schedule
+from polysched import Options, Schedule, f32, nest, size
 
 
-@ps.nest
-def beside(c: ps.f32["n"], a: ps.f32["n", "m"], b: ps.f32["m"], n: ps.size, m: ps.size):
+@nest
+def beside(c: f32["n"], a: f32["n", "m"], b: f32["m"], n: size, m: size):
     for i in range(n):
         for j in range(m):
             c[i] += a[i, j]
