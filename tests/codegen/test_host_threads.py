@@ -1,3 +1,4 @@
+# ruff: noqa: F821, UP037
 """polysched/codegen/parallel/host_threads.py: what a GPU cannot have on threads of the host runs serially."""
 
 from __future__ import annotations
