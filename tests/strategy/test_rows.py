@@ -33,14 +33,19 @@ schedule = (
     .fuse("j", "j_2")
     .split_set("i", "d <= 6144")
     .cache_read("x", at="i", scope="shared")
+    .cyclic("j_2", 256, names=("j_2_t",))
+    .cyclic("j_3", 256, names=("j_3_t",))
+    .online("j_3_t", "S7_2", scope="shared")
+    .fuse("j_2_t", "j_3_t")
+    .fuse("j_2", "j_3")
     .bind("i", "block.x")
     .bind("x1", "thread.x", threads=256)
     .bind("j", "thread.x", threads=256)
     .bind("j_4", "thread.x", threads=256)
     .bind("j_5", "thread.x", threads=256)
     .bind("i_2", "block.x")
-    .bind("j_2", "thread.x", threads=256)
-    .bind("j_3", "thread.x", threads=256)
+    .bind("j_2_t", "thread.x")
+    .bind("j_3_t_2", "thread.x")
     .bind("j_6", "thread.x", threads=256)
 )"""
     )
@@ -76,7 +81,7 @@ def test_its_script_says_the_same():
 def test_its_decisions():
     schedule = ps.optimize(softmax, "cuda", options=FREE).schedule
     values = {decision.key: decision.value for decision in schedule.decisions}
-    assert values == {"fuse_rows.i": True, "inline.e": True, "join.j_2": True, "copy_rows.i": 6144, "threads.i": 256}
+    assert values == {"fuse_rows.i": True, "inline.e": True, "join.j_2": True, "copy_rows.i": 6144, "threads.i": 256, "online.j_3": True}
     kept = schedule.decide("inline.e", False).decide("copy_rows.i", 0)
     stored = ps.optimize(softmax, "cuda", schedule=kept.decide("threads.i", 64))
     (kernel,) = stored.source.kernels
@@ -104,6 +109,15 @@ def test_a_row_that_fits_is_read_once():
     done.verify(n=3)
     kept = ps.optimize(done.nest, "cuda", schedule=done.schedule.decide("copy.x", False))
     assert len(re.findall(r"\bx\[", kept.source.device)) == 3
+
+
+def test_a_row_that_does_not_fit_is_read_twice():
+    done = ps.optimize(rows_of(12_000), "cuda", options=FREE)
+    assert '.online("j_2_t", "S3", scope="shared")' in done.schedule.script
+    assert len(re.findall(r"for \(.*\) \{\n.*\bx\[", done.source.device)) == 2
+    done.verify(n=2)
+    apart = ps.optimize(done.nest, "cuda", schedule=done.schedule.decide("online.j_2", False))
+    assert len(re.findall(r"for \(.*\) \{\n.*\bx\[", apart.source.device)) == 3
 
 
 @pytest.mark.parametrize(("d", "dtype", "fits"), [(10_240, "f32", True), (10_241, "f32", False), (5_121, "f64", False)])
