@@ -29,6 +29,7 @@ from polysched.codegen.memory.prefetch import with_prefetches
 from polysched.codegen.memory.register_tiles import register_tiles
 from polysched.codegen.parallel.collapse import collapse
 from polysched.codegen.parallel.declined import decline_lost
+from polysched.codegen.parallel.host_threads import without_host_threads
 from polysched.codegen.parallel.idle_threads import without_idle_threads
 from polysched.codegen.parallel.lanes import several_vectors
 from polysched.codegen.parallel.privatize import privatize
@@ -181,6 +182,7 @@ def _copied(kernel: Function, target: TargetData, options: Options) -> Function:
         kernel = optional("lanes", several_vectors, kernel, vector_bytes=options.machine.vector_bytes)
         kernel = optional("pack", pack, kernel)
     else:
+        kernel = step("host threads", without_host_threads, kernel)
         kernel = step("tensor products", tensor_products, kernel)
         kernel = step("reduce", reduce_on_gpu, kernel, shuffles=target.has_shuffles)
         if options.shared_memory:

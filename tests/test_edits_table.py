@@ -56,7 +56,7 @@ def test_a_docstring_says_what_is_raised_and_shows_before_and_after(name):
 
 
 def test_all_decisions_and_edits_of_nests_have_a_row():
-    strategies = "".join(path.read_text() for path in Path(polysched.strategy.__path__[0]).glob("*.py"))
+    strategies = "".join(path.read_text() for path in Path(polysched.strategy.__path__[0]).rglob("*.py"))
     keys = set(re.findall(r'(?:pick|says|size)\(\s*f"(\w+)\.', strategies))
     assert len(keys) > 20
     assert [key for key in sorted(keys) if f"`{key}." not in DOCS] == []

@@ -33,7 +33,8 @@ from polysched.model.tree.nodes import (
     marks_in,
 )
 from polysched.strategy.decision import Order
-from polysched.strategy.rows import fuse_rows, join_lanes
+from polysched.strategy.rows.blocks import join_lanes
+from polysched.strategy.rows.fuse import fuse_rows
 from polysched.strategy.script import Script, names_of
 from polysched.strategy.split_set import pieces
 from polysched.strategy.straight import in_order, straighten

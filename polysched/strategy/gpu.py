@@ -25,7 +25,7 @@ from polysched.strategy.grid import Nest, choose_grid
 from polysched.strategy.on_grid import add_up, on_grid
 from polysched.strategy.own_tiles import on_own_tiles, own_tiles
 from polysched.strategy.row_blocks.edits import rows_on_blocks
-from polysched.strategy.rows import fuse
+from polysched.strategy.rows.fuse import fuse
 from polysched.strategy.script import Script, names_of
 from polysched.strategy.split_set import split_in
 from polysched.strategy.straight import straighten

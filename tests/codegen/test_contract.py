@@ -193,3 +193,20 @@ def random_uses(rng: random.Random):
         return loop(name, 0, n, store(wide, (near(x),), load(B, x)), *(use(x) for _ in range(rng.randint(1, 3))))
 
     return nest("f", "n", [B], Alloc(wide), *map(uses, rng.choice([("i",), ("i",), ("i", "j")])))
+
+
+def test_sides_of_a_branch_have_temporaries_of_their_own():
+    """No value goes from one side to the other, since one of them runs."""
+
+    def row(name):
+        total = loop("k", 0, n, store(S, (var(name),), add(load(S, var(name)), load(A, var(name), k))))
+        return loop(name, 0, n, store(S, (var(name),), 0.0), total, store(B, (var(name),), load(S, var(name))))
+
+    either = If(binary("<=", n, 3), (row("i"),), (row("j"),))
+    assert_contracts(nest("sums", "n", [A, B], Alloc(S), either))
+    after = loop("l", 0, n, store(B, (var("l"),), load(S, var("l"))))
+    assert_contracts(nest("sums", "n", [A, B], Alloc(S), either, after), left=["s"])
+    stored = loop("l", 0, n, store(S, (var("l"),), 1.0))
+    used = loop("m", 0, n, store(B, (var("m"),), load(S, var("m"))))
+    whole = If(binary("<=", n, 3), (row("i"),), (stored, used))
+    assert_contracts(nest("sums", "n", [A, B], Alloc(S), whole), left=["s"])

@@ -122,6 +122,10 @@ def test_scores_that_are_used_again_keep_their_place():
 def test_a_quotient_of_all_terms_is_made_once():
     fast = ps.optimize(attention(128, 64), "cuda", options=FREE).source.device
     assert fast.count(" / ") == 1 and "out_0[" in fast[fast.index(" / ") - 60 : fast.index(" / ")]
+    unknown = ps.optimize(attention("'n'", 64), "cuda", options=FREE)
+    device = unknown.source.device
+    assert device.count("] / v5[") == 1 and "out_0[" in device[device.index("] / v5[") - 60 : device.index("] / v5[")]
+    unknown.verify(h=1, n=35)
     exact = ps.optimize(attention(128, 64), "cuda", options=ps.Options(reorder_reductions=True, **TIME))
     assert "/ v5[" in exact.source.device and "* v_0[" in exact.source.device
     exact.verify(h=1)

@@ -21,24 +21,56 @@ def softmax(x: ps.f32["n", "d"]) -> ps.f32["n", "d"]:
     return e / np.sum(e, axis=1, keepdims=True)
 
 
-def test_a_softmax_is_one_kernel():
+def test_a_softmax_is_one_kernel_with_a_version_for_rows_that_fit():
     done = ps.optimize(softmax, "cuda", options=FREE)
-    assert str(done.schedule.script) == """\
+    assert (
+        str(done.schedule.script)
+        == """\
 schedule = (
     ps.Schedule(softmax, "ilp", options=ps.Options(reorder_reductions=True))
     .fuse("i", "i_2", "i_3", "i_4", "i_5", "i_6", "i_7", "i_8", "i_9")
     .inline("e")
     .fuse("j", "j_2")
+    .split_set("i", "d <= 6144")
+    .cache_read("x", at="i", scope="shared")
+    .cyclic("j_2", 256, names=("j_2_t",))
+    .cyclic("j_3", 256, names=("j_3_t",))
+    .online("j_3_t", "S7_2", scope="shared")
+    .fuse("j_2_t", "j_3_t")
+    .fuse("j_2", "j_3")
     .bind("i", "block.x")
+    .bind("x1", "thread.x", threads=256)
     .bind("j", "thread.x", threads=256)
     .bind("j_4", "thread.x", threads=256)
     .bind("j_5", "thread.x", threads=256)
+    .bind("i_2", "block.x")
+    .bind("j_2_t", "thread.x")
+    .bind("j_3_t_2", "thread.x")
+    .bind("j_6", "thread.x", threads=256)
 )"""
-    (kernel,) = done.source.kernels
-    assert kernel.block == (256, 1, 1)
-    assert "polysched_malloc" not in done.source.text
-    for d in (1, 31, 300):
+    )
+    assert [kernel.block for kernel in done.source.kernels] == [(256, 1, 1)] * 2
+    assert "polysched_malloc" not in done.source.text and "if (d <= 6144) {" in done.source.text
+    for d in (1, 31, 300, 6145):
         done.verify(n=3, d=d)
+
+
+def test_rows_of_several_arrays_share_the_room():
+    op = parse_op(
+        "import numpy as np\n"
+        "def f(x: ps.f32['b', 'n', 'd'], r: ps.f32['b', 'n', 'd']) -> ps.f32['b', 'n', 'd']:\n"
+        "    y = x + r\n"
+        "    return y / np.sqrt(np.mean(y * y, axis=2, keepdims=True) + np.float32(1e-5))\n",
+        "rows.py",
+    )
+    done = ps.optimize(op, "cuda", options=FREE)
+    first, _ = done.source.device.split("f_k1_body")[:2]
+    assert '"d <= 3072"' in done.schedule.script and "x_c[3072];" in first and "r_c[3072];" in first
+    assert len(re.findall(r"\bx\[", first)) == 1
+    done.verify(b=2, n=2, d=40)
+    done.verify(b=1, n=2, d=3073)
+    kept = ps.optimize(op, "cuda", schedule=done.schedule.decide("copy_rows.j", 0))
+    assert len(kept.source.kernels) == 1
 
 
 def test_its_script_says_the_same():
@@ -49,8 +81,9 @@ def test_its_script_says_the_same():
 def test_its_decisions():
     schedule = ps.optimize(softmax, "cuda", options=FREE).schedule
     values = {decision.key: decision.value for decision in schedule.decisions}
-    assert values == {"fuse_rows.i": True, "inline.e": True, "join.j_2": True, "threads.i": 256}
-    stored = ps.optimize(softmax, "cuda", schedule=schedule.decide("inline.e", False).decide("threads.i", 64))
+    assert values == {"fuse_rows.i": True, "inline.e": True, "join.j_2": True, "copy_rows.i": 6144, "threads.i": 256, "online.j_3": True}
+    kept = schedule.decide("inline.e", False).decide("copy_rows.i", 0)
+    stored = ps.optimize(softmax, "cuda", schedule=kept.decide("threads.i", 64))
     (kernel,) = stored.source.kernels
     assert kernel.block == (64, 1, 1) and "e[" in stored.source.device
     stored.verify(n=2, d=150)
@@ -76,6 +109,15 @@ def test_a_row_that_fits_is_read_once():
     done.verify(n=3)
     kept = ps.optimize(done.nest, "cuda", schedule=done.schedule.decide("copy.x", False))
     assert len(re.findall(r"\bx\[", kept.source.device)) == 3
+
+
+def test_a_row_that_does_not_fit_is_read_twice():
+    done = ps.optimize(rows_of(12_000), "cuda", options=FREE)
+    assert '.online("j_2_t", "S3", scope="shared")' in done.schedule.script
+    assert len(re.findall(r"for \(.*\) \{\n.*\bx\[", done.source.device)) == 2
+    done.verify(n=2)
+    apart = ps.optimize(done.nest, "cuda", schedule=done.schedule.decide("online.j_2", False))
+    assert len(re.findall(r"for \(.*\) \{\n.*\bx\[", apart.source.device)) == 3
 
 
 @pytest.mark.parametrize(("d", "dtype", "fits"), [(10_240, "f32", True), (10_241, "f32", False), (5_121, "f64", False)])
@@ -129,7 +171,7 @@ def test_what_others_read_is_stored_as_well():
     )
     done = ps.optimize(op, "cuda", options=FREE)
     assert "inline.e" not in {decision.key for decision in done.schedule.decisions}
-    assert len(done.source.kernels) == 2
+    assert len(done.source.kernels) == 3  # two versions of the rows
     done.verify(n=3, d=40, m=5)
 
 

@@ -1,4 +1,4 @@
-"""strategy/rows.py: sums along rows, what they start from and what is made of them, row by row."""
+"""strategy/rows/: sums along rows, what they start from and what is made of them, row by row."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ import polysched as ps
 from polysched.frontend.python import parse_nest
 from polysched.model.tree.nodes import Domain
 from polysched.model.tree.text import show_tree
-from polysched.strategy.rows import fuse_rows
+from polysched.strategy.rows.fuse import fuse_rows
 from polysched.strategy.script import Script
 from polysched.transform.edits.base.draft import Draft
 from polysched.transform.edits.base.loops import nested

@@ -154,6 +154,17 @@ def test_a_single_loop_and_the_loops_of_tiles_have_no_tiles():
     assert tile_sizes(Band(band.members[:1], True), made.scop, around, Options()) is None
 
 
+@pytest.mark.parametrize(("columns", "is_cut"), [(256, False), (4096, True)])
+def test_blocks_of_whole_rows_would_run_in_the_order_that_there_is(columns, is_cut):
+    fn = nest(f"""
+a: f32[256, {columns}], b: f32[256, {columns}]):
+    for i in range(1, 256):
+        for j in range({columns}):
+            a[i, j] = a[i - 1, j] + b[i, j]
+""")
+    assert (sizes(fn) is not None) == is_cut
+
+
 @pytest.mark.parametrize(
     ("machine", "dtype", "block"),
     [

@@ -34,7 +34,7 @@ from polysched.codegen.emit.tensor import function_of
 from polysched.codegen.lowered import bytes_of, is_mapped
 from polysched.codegen.parallel.survey import AXES, Survey
 from polysched.config.target import LIMITS
-from polysched.errors import PolyschedError
+from polysched.errors import InputError, PolyschedError
 from polysched.ir.build import conjunction, mul
 from polysched.ir.dtypes import DType, boolean, f16, i64
 from polysched.ir.integers.polynomial import Polynomial
@@ -385,9 +385,10 @@ class _Kernel(IndexPrinter):
     def alloc(self, array: Array) -> None:
         if not is_small(array):
             shape = ", ".join(str(extent) for extent in array.shape)
-            raise PolyschedError(
-                f"{self.fn.name}: the temporary {array.name}[{shape}] is allocated inside of a kernel, where only "
-                "small ones of constant size can be; allocate it outside of the block loops"
+            raise InputError(
+                f"{self.fn.name}: each iteration of a loop on a GPU would have the array {array.name}[{shape}], and "
+                "a kernel has room for small arrays of constant size",
+                hint="tile the loop that goes along it, and copy what a tile uses, in the loop over tiles",
             )
         if array.space != "shared":
             super().alloc(array)

@@ -4,34 +4,40 @@
     for k: acc = acc + e[i, k] / s[i] * v[k, j]  ->   for k: acc = acc + e[i, k] * v[k, j]
     out[i, j] = acc                                   out[i, j] = acc / s[i]
 
-Only where there are terms for sure: a quotient of no terms by zero would be no number. The sum is larger or smaller by
-that factor on the way, and may overflow.
+Only where there are terms: a quotient of no terms by zero would be no number. How many there are, the outermost of the
+loops says, where those inside always run. The sum is larger or smaller by that factor on the way, and may overflow.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import reduce
 
 from polysched.codegen.gpu.thread_nest import ThreadNest
 from polysched.ir.build import zero
 from polysched.ir.effects import stays
+from polysched.ir.integers.facts import Facts
 from polysched.ir.integers.trips import trips
 from polysched.ir.node import stored
-from polysched.ir.nodes import Binary, Const, Expr, Load, Store
+from polysched.ir.nodes import Binary, Const, Expr, Load, Select, Store
 from polysched.ir.simplify import simplify
 
 
-def quotients_last(nest: ThreadNest) -> ThreadNest:
-    """The nest with one such quotient after the sums that start from zero, if there is one."""
+def quotients_last(nest: ThreadNest, known: Facts) -> ThreadNest:
+    """The nest with one such quotient after the sums that start from zero, if there is one; with what is known of the
+    function that it is in."""
     store, first = nest.store, next(iter(nest.before), None)
     own = Load(store.array, store.index, store.value.dtype)
     begins = first is not None and (first.array, first.index) == (store.array, store.index)
     match store.value:
-        case Binary("+", left, right) if begins and first and first.value == zero(own.dtype) and _has_terms(nest):
-            term = right if left == own else left
-            if own in (left, right) and (found := _apart(term, nest)):
+        case Binary("+", left, right) if begins and first and first.value == zero(own.dtype):
+            term, count = right if left == own else left, _terms(nest, known)
+            if own in (left, right) and count is not None and (found := _apart(term, nest)):
                 value = replace(store.value, left=own, right=found[0])
-                last = Store(store.array, store.index, Binary("/", own, found[1]), store.loc)
+                quotient: Expr = Binary("/", own, found[1])
+                if not isinstance(count, Const):
+                    quotient = Select(Binary(">", count, Const(0)), quotient, own)
+                last = Store(store.array, store.index, quotient, store.loc)
                 return replace(nest, store=replace(store, value=value), after=(last, *nest.after))
     return nest
 
@@ -49,10 +55,19 @@ def _apart(term: Expr, nest: ThreadNest) -> tuple[Expr, Expr] | None:
     return None
 
 
-def _has_terms(nest: ThreadNest) -> bool:
-    """Is it a sum of floats over loops that run, whatever the sizes are?"""
-    counts = [simplify(trips(loop)) for loop in nest.serial[nest.shared :]]
-    return nest.store.value.dtype.is_float and all(isinstance(each, Const) and each.value > 0 for each in counts)
+def _terms(nest: ThreadNest, known: Facts) -> Expr | None:
+    """More than zero exactly where it is a sum of floats that has terms; None if no expression says so."""
+    first, *inner = nest.serial[nest.shared :] or (None,)
+    if first is None or not nest.store.value.dtype.is_float:
+        return None
+    around = (*nest.blocks, *(side.loop for side in (*nest.threads, *nest.points)))
+    known = reduce(Facts.inside, (*around, first), known)
+    for loop in inner:
+        if not known.is_positive(trips(loop)):
+            return None
+        known = known.inside(loop)
+    count = simplify(trips(first))
+    return None if isinstance(count, Const) and count.value <= 0 else count
 
 
 def _stays(expr: Expr, nest: ThreadNest) -> bool:

@@ -49,6 +49,7 @@ from polysched.codegen.memory.tile_nest import full_when, mentions, side_of
 from polysched.config.heuristics.gpu import UNROLLED_UPDATES
 from polysched.config.target import LIMITS
 from polysched.ir.build import binary, conjunction, floormod, where
+from polysched.ir.integers.facts import Facts
 from polysched.ir.integers.linear import Linear, added, cleared, expression, is_never_negative, never_negative
 from polysched.ir.node import rewrite, statements, substitute, walk
 from polysched.ir.nodes import (
@@ -79,7 +80,7 @@ def stage(fn: Function, *, double_buffer: bool = False, fast_math: bool = False,
 
     def staged(kernel: For, nest: ThreadNest | None, around: Surroundings, host: dict[str, For]) -> Any:
         try:
-            nest = quotients_last(nest) if nest is not None and fast_math else nest
+            nest = quotients_last(nest, Facts.of(fn)) if nest is not None and fast_math else nest
             return StagedKernel(plan_of(nest, around), around, host).statements()
         except NoCopies as why:
             for loop in _chunks(kernel):

@@ -7,6 +7,8 @@
             s[i] = s[i] + a[i, k]                     s = s + a[i, k]
         b[i] = s[i]                               b[i] = s
 
+Where a branch that runs once has two sides, as the versions of a nest, either has a temporary of its own.
+
 With `rows`, one that an iteration of a parallel loop uses along some dimensions alone becomes an array of these: the
 row of a matrix, which then stays in a cache. What several loops over the threads of a block use is a variable of the
 block, in shared memory.
@@ -21,10 +23,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache, partial
+from typing import Any
 
 from polysched.codegen.lowered import changed, is_mapped, values_of_lets
 from polysched.ir.node import map_blocks, map_list, rewrite, statements, substitute, uses, variables, walk, with_uses
 from polysched.ir.nodes import PARALLEL, Alloc, Array, Barrier, Expr, For, Function, If, Let, Load, Stmt, Store, Var
+from polysched.ir.rename import fresh_names, rename_array, used_names
 from polysched.model.affine import AffineSpace
 from polysched.model.extract import extract
 from polysched.model.scop import Scop
@@ -36,11 +40,11 @@ def contract(fn: Function, *, rows: bool = False) -> Function:
     """`fn` with every temporary array that one block uses at one subscript declared there, as a scalar; with `rows`,
     one of which an iteration of a parallel loop uses a part, as that part."""
     scop = cache(lambda: extract(without_lets(fn), check_bounds=False))  # slow, and seldom asked for
-    body = fn.body
+    body, taken = fn.body, used_names(fn)
     for alloc in (stmt for stmt in fn.body if isinstance(stmt, Alloc) and stmt.array.shape):
         rest = tuple(stmt for stmt in body if stmt is not alloc)
         stays = partial(_stays, array=alloc.array.name, scop=scop)
-        contracted = _declared_inside(rest, alloc.array, stays)
+        contracted = _declared_inside(rest, alloc.array, stays) or _on_both_sides(rest, alloc.array, stays, taken)
         if contracted is None and rows:
             contracted = _row_inside(rest, alloc.array, stays)
         body = body if contracted is None else contracted
@@ -64,15 +68,18 @@ def without_lets(fn: Function) -> Function:
     return substitute(rewrite(fn, lambda node: () if isinstance(node, Let) else None), values_of_lets(fn.body))
 
 
-def _iterations(scop: Scop, array: str, var: str) -> isl.UnionMap | None:
-    """{ t[x] -> [i] }: the iterations of loop `var` that use an element; None if a use is not in that loop."""
+def _iterations(scop: Scop, array: str, var: str, *, alone: bool) -> isl.UnionMap | None:
+    """{ t[x] -> [i] }: the iterations of loop `var` that use an element; None if a use is not in that loop, which is
+    to be `alone` with them."""
     found = isl.UnionMap("{ }")
     for statement in scop.statements:
         for access in (*statement.reads, *statement.writes):
             if access.array != array:
                 continue
             if var not in statement.iterators:
-                return None
+                if alone:
+                    return None
+                continue
             space = AffineSpace(statement.name, statement.iterators, scop.function.sizes)
             value = isl.Map.from_pw_aff(space.function(Var(var)))
             uses = access.relation.intersect_domain(statement.domain)
@@ -80,9 +87,10 @@ def _iterations(scop: Scop, array: str, var: str) -> isl.UnionMap | None:
     return found
 
 
-def _stays(var: str, array: str, scop: Callable[[], Scop]) -> bool:
-    """Is every element used in one iteration of loop `var` alone?"""
-    found = _iterations(scop(), array, var)
+def _stays(var: str, array: str, scop: Callable[[], Scop], *, alone: bool = True) -> bool:
+    """Is every element used in one iteration of loop `var` alone? Where that is not `alone`, others use it when the
+    loop does not run."""
+    found = _iterations(scop(), array, var, alone=alone)
     return found is not None and bool(found.is_single_valued())
 
 
@@ -108,6 +116,36 @@ def _declared_inside(
         before = () if isinstance(first, Barrier) else (Barrier(),)  # until nobody uses what it held before
         return (Alloc(replace(array, shape=(), space="shared")), *before, *inside)
     return (Alloc(replace(array, shape=())), *inside)
+
+
+def _on_both_sides(
+    body: tuple[Stmt, ...], array: Array, stays: partial[bool], taken: set[str]
+) -> tuple[Stmt, ...] | None:
+    """`body` with a temporary of its own declared on each side of the branch that uses it: one of them runs."""
+    match [stmt for stmt in body if array.name in _accessed(stmt)]:
+        case [If(cond=cond) as branch] if array.name not in _accessed(cond):
+            apart = partial(stays, alone=False)
+            then, other = (_declared_inside(side, array, apart) for side in (branch.then, branch.other))
+            if then is None or other is None:
+                return None
+            own = _renamed(other, array.name, next(fresh_names(f"{array.name}_", taken)))
+            return _replaced(body, branch, replace(branch, then=then, other=own))
+    return None
+
+
+def _renamed(body: tuple[Stmt, ...], old: str, new: str) -> tuple[Stmt, ...]:
+    """The statements with another name for an array that they declare."""
+
+    def rule(node: Any) -> Any:
+        match node:
+            case Alloc(array=Array(name=name)) if name == old:
+                return replace(node, array=replace(node.array, name=new))
+            case For(reduces=reduced) if old in reduced:
+                body = rewrite(node.body, rule)
+                return replace(node, body=body, reduces=tuple(new if name == old else name for name in reduced))
+        return None
+
+    return rename_array(rewrite(body, rule), old, new)
 
 
 def _row_inside(body: tuple[Stmt, ...], array: Array, stays: Callable[[str], bool]) -> tuple[Stmt, ...] | None:

@@ -78,6 +78,8 @@ ROW_WARPS = 8  # of a block whose warps have a row each
 LONG_ROW = 1024  # terms for which a row has all threads of a block
 ROW_ELEMENTS = 8  # of a row that each thread of its block has, if there are so many
 ROW_BYTES = 40 << 10  # of shared memory for what a row reads several times; sums need some of the 48 KB, too
+UNKNOWN_ROW_BYTES = 24 << 10  # of the same, of rows as long as an argument says: so many for each, however long it is,
+# leave room for the eight blocks that fill a multiprocessor
 ROWS, ROW_POINTS = 32, 4  # of a block that has products of rows, and of each of its warps: operands serve as many
 ROW_TERMS = 256  # of such a product: of more, elements cost so much that larger tiles gain more than rows that stay
 COLUMN_POINTS = 4  # of a thread along columns of such a product
@@ -101,5 +103,6 @@ THREADS_TRIED = range(9)  # of a block along one axis: with more, few blocks sha
 POINTS_TRIED = range(4)  # of a thread along one axis: more take too many registers
 CHUNKS_TRIED = range(2, 8)  # iterations: of fewer, a barrier takes longer than they do; more exceed shared memory
 ROWS_TRIED = 16, 32, 64  # of a block: half a warp has too few to share, and more leave no room in shared memory
+ROWS_COPIED = range(9, 14)  # elements of rows, up to which they are copied
 TERMS_TRIED = range(4)  # times the least that tensor instructions take at a time
 STAGES_TRIED = 2, 3, 4  # buffers, no powers: one is no turn, and shared memory seldom holds more than four

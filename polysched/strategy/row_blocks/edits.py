@@ -28,7 +28,9 @@ from polysched.config.target import LIMITS
 from polysched.deps.reaching import names_in
 from polysched.model.tree.nodes import InOrder, Member
 from polysched.strategy.row_blocks.find import Part, row_block
-from polysched.strategy.rows import BLOCKS, join_lanes, lanes_of, on_blocks, rows_to_fuse
+from polysched.strategy.rows.blocks import BLOCKS, join_lanes, on_blocks
+from polysched.strategy.rows.fuse import rows_to_fuse
+from polysched.strategy.rows.lanes import lanes_of
 from polysched.strategy.script import Script, names_of
 from polysched.strategy.tiles import extent
 from polysched.transform.edits.base.loops import loop, loops

@@ -93,7 +93,17 @@ def tile_sizes(band: Band, scop: Scop, around: Around, options: Options) -> tupl
             return _fitting(sizes, found, box, options.machine)
     if not _reuses(band, scop, around):
         return None
-    return _for_cache(band, statements, scop, around, options.machine)
+    sizes = _for_cache(band, statements, scop, around, options.machine)
+    return sizes if _changes_order(sizes, band, statements) else None
+
+
+def _changes_order(sizes: Sequence[int], band: Band, statements: Sequence[Statement]) -> bool:
+    """Is a loop inside of the first cut? Blocks of the first loop alone run in the order that there was."""
+    for member, size in zip(band.members[1:], sizes[1:], strict=True):
+        lengths = [values_of(member, statement) for statement in statements]
+        if size and any(length is None or len(length) > size for length in lengths):
+            return True
+    return False
 
 
 def asked_sizes(band: Band, scop: Scop, around: Around, options: Options) -> tuple[int, ...] | None:

@@ -38,5 +38,6 @@ from polysched.transform.edits.values.layout import fold_storage as fold_storage
 from polysched.transform.edits.values.layout import pad as pad
 from polysched.transform.edits.values.layout import set_scope as set_scope
 from polysched.transform.edits.values.layout import transform_layout as transform_layout
+from polysched.transform.edits.values.online import online as online
 from polysched.transform.edits.values.reverse_compute import reverse_compute_at as reverse_compute_at
 from polysched.transform.edits.values.rfactor import rfactor as rfactor

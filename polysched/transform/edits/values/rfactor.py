@@ -34,15 +34,15 @@ from polysched.ir.nodes import Array, Binary, Expr, Load, Store, Var
 from polysched.model.affine import everywhere, value_at
 from polysched.model.reduction import identity
 from polysched.model.scop import Access, Scop, Statement
-from polysched.model.tree.nodes import Domain, Leaf, Mark, Member, Storage, Tree
+from polysched.model.tree.nodes import Domain, Leaf, Member, Tree
 from polysched.support import isl
 from polysched.transform.edits.base.edit import Draft
 from polysched.transform.edits.base.graft import grafted, varying
-from polysched.transform.edits.base.loops import Loop, changed_at, coordinates_of, free, nest, unmarked
+from polysched.transform.edits.base.loops import Loop, coordinates_of, free, nest, unmarked
 from polysched.transform.edits.base.registry import edit
 from polysched.transform.edits.base.same_values import redrafted
 from polysched.transform.edits.values.copies import box, iterator_names, moved, names_in
-from polysched.transform.edits.values.storage import Scope
+from polysched.transform.edits.values.storage import Scope, with_storage
 
 
 @edit("values", "k_o -> k_o; k_o_2")
@@ -59,18 +59,18 @@ def rfactor(draft: Draft, name: str, target: str, scope: Scope = "private") -> D
     tree, scop = draft.nested, draft.scop
     place = unmarked(tree, name)
     what = f"rfactor({place.name}, {target})"
-    update = _update(draft, place, target, what)
-    sums = _Sums(scop, place, update, scope)
+    update = reduction_in(draft, place, target, what)
+    sums = Parts(scop, place, update, scope)
     parts = (sums.first, sums.partial, sums.fold)
     statements = tuple(each for s in scop.statements for each in (parts if s is update else (s,)))
     edited = replace(scop, statements=statements, arrays=(*scop.arrays, sums.array))
-    edited_tree = _placed(tree, place, sums)
-    kept = Dependences((*_of_updates(draft, sums), *sums.order), reorder_reductions=True)
+    edited_tree = with_storage(with_parts(tree, place, sums), place.path, sums.array.name)
+    kept = Dependences((*order_kept(draft, sums), *sums.order), reorder_reductions=True)
     require_legal(edited_tree, kept, edited, what=what)
     return redrafted(draft, edited, edited_tree, what)
 
 
-def _update(draft: Draft, place: Loop, target: str, what: str) -> Statement:
+def reduction_in(draft: Draft, place: Loop, target: str, what: str) -> Statement:
     """The reduction that is meant."""
     inside = [s for s in draft.scop.statements if s.name in place.statements and s.reduction]
     found = [s for s in inside if s.name == target or any(write.array == target for write in s.writes)]
@@ -97,7 +97,7 @@ def _update(draft: Draft, place: Loop, target: str, what: str) -> Statement:
     return update
 
 
-class _Sums:
+class Parts:
     """The sums of each iteration of a loop: { S_init[o, k, f] } for arrival o, iteration k and element f."""
 
     def __init__(self, scop: Scop, place: Loop, update: Statement, scope: str):
@@ -198,24 +198,24 @@ class _Sums:
         return access, self.box.element(index, arrival, self.iterators)
 
 
-def _placed(tree: Tree, place: Loop, sums: _Sums) -> Tree:
+def with_parts(tree: Tree, place: Loop, sums: Parts) -> Tree:
     """The sums begun in the loop, and folded after it."""
     (first, fold), depth, rank = sums.names, sums.depth, len(sums.wide.shape)
     elements = range(depth + 1, depth + 1 + rank)
     around = [sums.coordinate(first, k) for k in range(depth + 1)]
     tree = grafted(tree, (*place.path, 0), sums.loops_of(first, elements), around, before=True)
     around = [sums.coordinate(fold, k) for k in range(depth)]
-    tree = grafted(tree, place.path, sums.loops_of(fold, (*elements, depth)), around, before=False)
-    return changed_at(tree, place.path, lambda node: Mark(Storage((sums.array.name,)), node))
+    return grafted(tree, place.path, sums.loops_of(fold, (*elements, depth)), around, before=False)
 
 
-def _of_updates(draft: Draft, sums: _Sums) -> Iterator[Dependence]:
-    """What must stay in order when updates may run in any, with the folds for the updates of the array."""
+def order_kept(draft: Draft, sums: Parts, *others: str) -> Iterator[Dependence]:
+    """What must stay in order when updates may run in any, with the folds for the updates of the array, and for those
+    that use the other arrays, too."""
     apart = told_apart(draft.scop, draft.nested)
     name, fold = sums.update.name, sums.names[1]
     group = sums.group.set_tuple_name(isl.dim_type.out, fold)
     for d in dependences(apart, reorder_reductions=True).without(draft.claims).of("flow", "anti", "output"):
-        if d.array != sums.wide.name or name not in (d.source, d.sink):
+        if d.array not in (sums.wide.name, *others) or name not in (d.source, d.sink):
             yield d
         elif not d.reduction:
             relation = group.reverse().apply_range(d.relation) if d.source == name else d.relation

@@ -1,10 +1,10 @@
 """What the iterations of a loop use of an array, and that on a small array of theirs.
 
-    band: i_o                       band: i_o
-      band: i                         mark: storage:A_c
-        S: reads A[i]         ->        sequence
-                                          band: A0   load_A: A_c[A0 - 32 i_o] = A[A0]
-                                          band: i    S: reads A_c[i - 32 i_o]
+band: i_o                       band: i_o
+  band: i                         mark: storage:A_c
+    S: reads A[i]         ->        sequence
+                                      band: A0   load_A: A_c[A0 - 32 i_o] = A[A0]
+                                      band: i    S: reads A_c[i - 32 i_o]
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from polysched.transform.edits.base.loops import (
 )
 from polysched.transform.edits.base.registry import by_name
 from polysched.transform.edits.base.same_values import require_same_values
+from polysched.transform.edits.values.apart import told_from_others
 from polysched.transform.edits.values.copies import Box, box, from_instances, in_box, iterator_names, names_in
 
 Scope = Literal["private", "local", "shared", "global"]
@@ -110,8 +111,10 @@ class Use:
     """What the iterations of a loop, or the whole nest, use of an array; `what` is asked for because of that."""
 
     def __init__(self, draft: Draft, array: str, at: str | None, what: str):
-        self.draft, self.tree, self.scop, self.what = draft, draft.nested, draft.scop, what
-        self.array = by_name("array", array, {each.name: each for each in self.scop.arrays})
+        self.array, self.what = by_name("array", array, {each.name: each for each in draft.scop.arrays}), what
+        if at is not None:
+            draft = told_from_others(draft, loop(draft.nested, at).instances, array)
+        self.draft, self.tree, self.scop = draft, draft.nested, draft.scop
         if at is None:
             assert isinstance(self.tree, Domain)
             self.where, self.path, self.bands = "the nest", below_context(self.tree), tuple[Band, ...]()
@@ -121,19 +124,8 @@ class Use:
             self.where, self.path, self.bands = f"loop '{place.name}'", (*place.path, 0), place.bands
             instances = place.instances
         self.arrivals = coordinates_of(self.bands, instances.intersect_params(self.scop.context))
-        self._require_whole_statements()
         self.reads = self._elements(is_write=False)
         self.writes = self._elements(is_write=True)
-
-    def _require_whole_statements(self) -> None:
-        """A statement has one body: all its instances use the small array, or none."""
-        inside = self.arrivals.domain()
-        for statement in self.scop.statements:
-            own = isl.UnionSet.from_set(statement.domain.intersect_params(self.scop.context))
-            uses = any(access.array == self.array.name for access in statement.accesses)
-            if uses and not own.is_disjoint(inside) and not own.is_subset(inside):
-                message = f"instances of {statement.name} outside of {self.where} use '{self.array.name}', too"
-                raise InputError(message, hint="do this before the loop is taken apart, as by peel or split_set")
 
     def _elements(self, *, is_write: bool) -> list[isl.Map]:
         """{ [o] -> A[x] }, alone in its list; none if nothing is touched."""
