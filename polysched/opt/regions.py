@@ -26,6 +26,7 @@ from polysched.model.counting.touched import touched_elements
 from polysched.model.extents import sizes_that_fit
 from polysched.opt.by_hand import Script
 from polysched.opt.unchanged import runs_the_same_loops
+from polysched.opt.worth import Worth, worth
 from polysched.pipeline import Compiled, optimize
 from polysched.plan.mapped import FOR_THREADS
 from polysched.support.entry import entry
@@ -44,6 +45,7 @@ class Outcome:
     before: str = ""  # the lines that are put before and after the region's text
     after: str = ""
     offload: Offload | None = None  # what they call
+    gains: str = ""  # what the kernel is predicted to gain
 
     @property
     def is_kept(self) -> bool:
@@ -65,6 +67,8 @@ class Job:
     in_one: bool = False  # for CUDA: the kernels are in front of a text that is C++ too
     options: Options | None = None
     always: bool = False  # kernels run where the region's own text is as good, too
+    must_win: bool = False  # they run where the cost model says that they win alone
+    openmp: str = "_OPENMP"  # the macro that says that there are threads
     scripts: Mapping[str, Script] = field(default_factory=dict)  # schedules by hand, by the names of nests
 
 
@@ -98,7 +102,12 @@ def assembled(data: bytes, outcomes: Sequence[Outcome], job: Job) -> Rewritten:
         old = data[outcome.begin : outcome.end]
         newline = b"\r\n" if old.endswith(b"\r\n") else b"\n"
         before, after = (part.encode().replace(b"\n", newline) for part in (outcome.before, outcome.after))
-        text += data[last : outcome.begin] + before + old + after
+        text += data[last : outcome.begin]
+        if before and text and not text.endswith(b"\n"):  # where pragmas have lines of their own, it ends with one
+            before = newline + before
+        if after and not old.endswith(b"\n"):
+            after = newline + after
+        text += before + old + after
         last = outcome.end
     offloads = [outcome.offload for outcome in outcomes if outcome.offload]
     emit = BACKENDS[job.target].emit_file
@@ -130,18 +139,23 @@ def outcome_of(region: Region, data: bytes, job: Job) -> Outcome:
     done = _compiled(region, job)
     if isinstance(done, str):
         return replace(kept, summary=done)
-    offload, sizes = None, sizes_that_fit(done.scop, region.function)
+    offload, gains, sizes = None, "", sizes_that_fit(done.scop, region.function)
     if not TARGETS[job.target].has_grid:
         is_same = not job.always and runs_the_same_loops(done, region)
         only_on_threads = is_same or (done.rungs["mapping"] == FOR_THREADS and not job.always)
         if only_on_threads and not loops_on_threads(done.kernel):
             return replace(kept, summary=_keeps_order(done))
-        before, after = emit_region(done.kernel, region, sizes, only_on_threads=only_on_threads)
+        gained = worth(done, job.options or Options()) if job.must_win else Worth()
+        if gained.why_not:
+            return replace(kept, summary=gained.why_not)
+        only_on_threads, gains = only_on_threads or gained.only_on_threads, gained.why
+        how = {"only_on_threads": only_on_threads, "when": gained.when, "openmp": job.openmp}
+        before, after = emit_region(done.kernel, region, sizes, **how)
     else:
         entry = _entry(f"{region.function.name}_of_{job.name}", region)
         offload = Offload(done.kernel, entry, touched_elements(done.scop))
         before, after = emit_call(done.kernel, region, sizes, entry, in_cuda=job.in_one)
-    return replace(kept, summary=_summary(done), before=before, after=after, offload=offload)
+    return replace(kept, summary=_summary(done), before=before, after=after, offload=offload, gains=gains)
 
 
 def place_of(path: str, data: bytes, begin: int, name: str) -> str:

@@ -27,6 +27,7 @@ from polysched.frontend.c.file.clang import Node
 from polysched.frontend.c.file.macros import Macros
 from polysched.frontend.c.file.marked import (
     Marked,
+    Pragma,
     macros_of_keywords,
     marked_region,
     pragma_pairs,
@@ -108,10 +109,15 @@ def open_c(
 ) -> CFile:
     """The file, or `data` in its place; InputError for pragmas that do not pair and for what clang cannot parse."""
     source = parse(path, include, define, data)
+    return file_of(source, pragma_pairs(source), pure)
+
+
+def file_of(source: Source, pairs: Iterable[tuple[Pragma, Pragma]], pure: tuple[str, ...] = ()) -> CFile:
+    """The file with regions between these pragmas."""
     names: dict[str, int] = {}
     found: list[Marked | InputError] = []
     spans: list[tuple[int, int, str]] = []
-    for pair in pragma_pairs(source):
+    for pair in pairs:
         try:
             marked: Marked | InputError = marked_region(source, pair)
         except InputError as error:

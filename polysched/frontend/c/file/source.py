@@ -98,12 +98,16 @@ class Source:
 
 
 def parse(
-    path: str, include: Sequence[str] = (), define: Sequence[str] = (), data: bytes | None = None
+    path: str,
+    include: Sequence[str] = (),
+    define: Sequence[str] = (),
+    data: bytes | None = None,
+    flags: Sequence[str] = (),
 ) -> Source:
-    """The file, or `data` in its place, as gcc reads it with `-I include` and `-D define`; InputError with clang's
-    message if not."""
+    """The file, or `data` in its place, as gcc reads it with `-I include`, `-D define` and other `flags`; InputError
+    with clang's message if not."""
     data = read(path) if data is None else data
-    given = (*(f"-I{folder}" for folder in include), *(f"-D{name}" for name in define))
+    given = (*(f"-I{folder}" for folder in include), *(f"-D{name}" for name in define), *flags)
     arguments = ("-x", "c", *_AS_GCC, *given, *compiler_headers())
     record = TranslationUnit.PARSE_DETAILED_PROCESSING_RECORD
     try:

@@ -1,0 +1,168 @@
+"""A C file without pragmas: the largest nests that are read, compiled where the cost model says that they win.
+
+    out = rewrite_whole(Build(path="cg.c", data=..., flags=("-Iinclude",)), options)
+    out.text            the file; whatever is left alone is there byte for byte
+    out.verdicts        each loop: what became of it, and why
+
+A nest that is refused makes way for those inside of it. All of it runs in a process that may die.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from time import monotonic
+
+from polysched.config.heuristics.whole import SECONDS_OF_FILE, SECONDS_OF_NEST
+from polysched.config.options import Options
+from polysched.errors import BudgetExceeded, InputError, PolyschedError
+from polysched.frontend.c.file.marked import pair_around
+from polysched.frontend.c.file.source import parse
+from polysched.frontend.c.read import CFile, file_of
+from polysched.opt.auto.directives import blanked
+from polysched.opt.auto.find import Loop, loops_of
+from polysched.opt.auto.verdict import Verdict
+from polysched.opt.regions import Job, Outcome, assembled, outcome_of
+from polysched.support.entry import entry
+from polysched.support.worker import Worker
+
+MEMORY = 8 << 30
+_SLACK = 5.0  # seconds, for what the budget of a compilation does not reach into
+
+
+@dataclass(frozen=True, kw_only=True)
+class Build:
+    """A C file, and how a compiler reads it."""
+
+    path: str
+    data: bytes
+    flags: tuple[str, ...] = ()  # for clang
+    pure: tuple[str, ...] = ()
+    obeys_openmp: bool = False  # the compiler does what directives say
+    keeps_directives: bool = True  # else they are left out, since they would count where the new text is compiled
+    openmp: str = "_OPENMP"  # the macro that says that kernels have threads
+    numbers_lines: bool = False  # #line directives keep the places of the text that is left
+
+
+@dataclass(frozen=True, kw_only=True)
+class Whole:
+    """A file rewritten."""
+
+    text: bytes
+    verdicts: tuple[Verdict, ...]  # in the order of the file
+
+    @property
+    def is_changed(self) -> bool:
+        return any(verdict.how == "taken" for verdict in self.verdicts)
+
+
+def rewrite_whole(build: Build, options: Options) -> Whole:
+    """The file with kernels for the nests that gain; InputError for what is wrong with the whole file."""
+    options = replace(options, compile_seconds=min(options.compile_seconds, SECONDS_OF_NEST))
+    job = Job(options=options, must_win=True, openmp=build.openmp)
+    with Worker(MEMORY) as worker:
+        try:
+            loops: Sequence[Loop] = worker.call(SECONDS_OF_NEST + _SLACK, _loops, build)
+        except (BudgetExceeded, RuntimeError) as error:
+            raise InputError(f"{build.path} cannot be read: {error}") from error
+        tried = _Trial(build, job, worker, loops)
+        for loop in loops:
+            tried.take(loop)
+    data = build.data if build.keeps_directives else blanked(build.data)
+    text = assembled(data, [_numbered(each, build) for each in tried.outcomes], job).text
+    first = f'#line 1 "{_quoted(build.path)}"\n'.encode() if build.numbers_lines and tried.outcomes else b""
+    return Whole(text=first + text, verdicts=tuple(sorted(tried.verdicts, key=lambda each: (each.line, each.column))))
+
+
+class _Trial:
+    """The loops of a file, tried one after the other until its time is over."""
+
+    def __init__(self, build: Build, job: Job, worker: Worker, loops: Sequence[Loop]):
+        self.build, self.job, self.worker = build, job, worker
+        self.number = {loop: k for k, loop in enumerate(_every(loops))}
+        self.end = monotonic() + SECONDS_OF_FILE
+        self.outcomes: list[Outcome] = []
+        self.verdicts: list[Verdict] = []
+
+    def take(self, loop: Loop) -> None:
+        """Replaces the loop, or those inside of it where it is refused."""
+        verdict = self.verdict(loop)
+        self.verdicts.append(verdict)
+        for inner in loop.inside:
+            if verdict.how == "refused":
+                self.take(inner)
+            else:
+                self.verdicts += (replace(Verdict.of(each), how="inside") for each in inner.every())
+
+    def verdict(self, loop: Loop) -> Verdict:
+        found = Verdict.of(loop)
+        if loop.construct:
+            return replace(found, how="refused", why=f"it stands in a construct of OpenMP: {loop.construct}")
+        if monotonic() > self.end:
+            return replace(found, how="left", why=f"the file has had its {SECONDS_OF_FILE:g} s")
+        begun = monotonic()
+        try:
+            seconds = 2 * SECONDS_OF_NEST + _SLACK
+            outcome = self.worker.call(seconds, _outcome, self.build, self.job, self.number[loop])
+        except (PolyschedError, RuntimeError) as error:
+            why = str(error) if isinstance(error, PolyschedError) else f"polysched failed: {error}"
+            return replace(found, how="refused", why=why.strip(), seconds=monotonic() - begun)
+        if not outcome.is_kept:
+            self.outcomes.append(outcome)
+        how, why = ("left", outcome.summary) if outcome.is_kept else ("taken", f"{outcome.summary}; {outcome.gains}")
+        return replace(found, how=how, why=why, seconds=monotonic() - begun)
+
+
+def _numbered(outcome: Outcome, build: Build) -> Outcome:
+    """With the lines that its text and what follows have in the source."""
+    if not build.numbers_lines:
+        return outcome
+    begin, end = (1 + build.data.count(b"\n", 0, offset) for offset in (outcome.begin, outcome.end))
+    path = _quoted(build.path)
+    return replace(
+        outcome, before=f'{outcome.before}#line {begin} "{path}"\n', after=f'{outcome.after}#line {end} "{path}"\n'
+    )
+
+
+def _quoted(path: str) -> str:
+    return path.replace("\\", "\\\\").replace('"', '\\"')
+
+
+def _every(loops: Sequence[Loop]) -> Iterator[Loop]:
+    for loop in loops:
+        yield from loop.every()
+
+
+# --- in the worker
+
+
+@entry
+def _loops(build: Build) -> tuple[Loop, ...]:
+    return _read(build)[1]
+
+
+@entry
+def _outcome(build: Build, job: Job, number: int) -> Outcome:
+    return outcome_of(_read(build)[0].region(number), build.data, job)
+
+
+@lru_cache(maxsize=1)
+def _read(build: Build) -> tuple[CFile, tuple[Loop, ...]]:
+    """The file without directives, with a region for each loop."""
+    source = parse(build.path, data=blanked(build.data), flags=build.flags)
+    whole = source
+    if build.obeys_openmp:
+        whole = parse(build.path, data=build.data, flags=(*build.flags, "-fopenmp"))
+    loops = loops_of(whole)
+    spans = (_whole_lines(build.data, loop.begin, loop.end) for loop in _every(loops))
+    return file_of(source, [pair_around(*span) for span in spans], build.pure), loops
+
+
+def _whole_lines(data: bytes, begin: int, end: int) -> tuple[int, int]:
+    """With the white space around, up to the lines' ends."""
+    line = data.rfind(b"\n", 0, begin) + 1
+    begin = begin if data[line:begin].strip() else line
+    after = data.find(b"\n", end)
+    rest = data[end:after] if after >= 0 else data[end:]
+    return begin, end if rest.strip() or after < 0 else after + 1

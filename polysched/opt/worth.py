@@ -1,0 +1,77 @@
+"""Is a kernel worth its place in a program that runs well without it? Where that cannot be told, it is not.
+
+    for (i = 0; i < 5; i++) u[i] = 0;                    too little work: the text stays
+    for (i...) for (j...) for (k...) C += A * B;         faster by the cost model: the kernel, from some sizes on
+    for (i = 0; i < n; i++) a[i] = b[i];                 as fast on one thread: the kernel where there are several
+
+The text that stays is priced as source order, with SIMD wherever that is legal, as if compilers found it every time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from polysched.codegen.emit.region import loops_on_threads
+from polysched.codegen.parallel.threads import known, worth_threads
+from polysched.config.heuristics.whole import LEAST_OPERATIONS, WINS
+from polysched.config.options import Options
+from polysched.cost.prediction import Prediction, duration, predict
+from polysched.cost.sizes import typical_sizes
+from polysched.errors import BudgetExceeded, InputError
+from polysched.ir.nodes import Expr, Function
+from polysched.pipeline import Compiled, optimize
+
+
+@dataclass(frozen=True, kw_only=True)
+class Worth:
+    """What a kernel gains; nothing if `why_not`."""
+
+    why_not: str = ""
+    why: str = ""
+    only_on_threads: bool = False
+    when: tuple[Expr, ...] = ()  # conditions on sizes
+
+
+def worth(done: Compiled, options: Options) -> Worth:
+    """What the kernel gains over the text that it was made from."""
+    scop = done.scop
+    when = worth_threads(scop.statements, scop.context, (), LEAST_OPERATIONS)
+    if known(when) is False:
+        return Worth(why_not="it has too little work")
+    sizes = typical_sizes(scop.function, scop.valid_sizes, options.machine)
+    before = _in_order(done.nest, options)
+    if sizes is None or before is None:
+        return Worth(why_not="what its text takes cannot be predicted")
+    cores = options.machine.cores if options.parallel and loops_on_threads(done.kernel) else 1
+    text = _predicted(before.kernel, sizes, options, 1)
+    alone = _predicted(done.kernel, sizes, options, 1)
+    together = _predicted(done.kernel, sizes, options, cores)
+    if text is None or alone is None or together is None:
+        return Worth(why_not="what it takes cannot be predicted")
+    said = f"predicted {{}} in place of {duration(text.seconds)} {text.where.partition(' on ')[0]}".rstrip()
+    if alone.seconds <= WINS * text.seconds:
+        return Worth(why=said.format(duration(alone.seconds)), when=when)
+    if cores > 1 and together.seconds <= WINS * text.seconds:
+        on = f"{duration(together.seconds)} on {cores} threads"
+        return Worth(why=said.format(on), when=when, only_on_threads=True)
+    best = min(alone.seconds, together.seconds)
+    return Worth(why_not=f"it is predicted to gain too little: {said.format(duration(best))}")
+
+
+def _in_order(nest: Function, options: Options) -> Compiled | None:
+    """The nest as compilers have it at best: in its own order, with SIMD, on one thread."""
+    plain = replace(
+        options, scheduler="source", tile=False, wavefront=False, register_tiles=False, parallel=False,
+        compile_seconds=options.compile_seconds,
+    )  # fmt: skip
+    try:
+        return optimize(nest, options=plain)
+    except (BudgetExceeded, InputError):
+        return None
+
+
+def _predicted(kernel: Function, sizes: dict[str, int], options: Options, threads: int) -> Prediction | None:
+    try:
+        return predict(kernel, sizes, options.machine, threads)
+    except (BudgetExceeded, ArithmeticError):
+        return None
