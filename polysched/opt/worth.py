@@ -10,16 +10,19 @@ The text that stays is priced as source order, with SIMD wherever that is legal,
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 from polysched.codegen.emit.region import loops_on_threads
 from polysched.codegen.parallel.threads import known, worth_threads
-from polysched.config.heuristics.whole import LEAST_OPERATIONS, WINS
+from polysched.config.heuristics.whole import LEAST_OPERATIONS, LEAST_SECONDS, WINS
 from polysched.config.options import Options
 from polysched.cost.prediction import Prediction, duration, predict
 from polysched.cost.sizes import typical_sizes
 from polysched.errors import BudgetExceeded, InputError
 from polysched.ir.nodes import Expr, Function
+from polysched.model.scop import Scop
 from polysched.pipeline import Compiled, optimize
+from polysched.support import isl
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,8 +41,8 @@ def worth(done: Compiled, options: Options) -> Worth:
     when = worth_threads(scop.statements, scop.context, (), LEAST_OPERATIONS)
     if known(when) is False:
         return Worth(why_not="it has too little work")
-    sizes = typical_sizes(scop.function, scop.valid_sizes, options.machine)
     before = _in_order(done.nest, options)
+    sizes = _large_sizes(before, options) if before is not None else None
     if sizes is None or before is None:
         return Worth(why_not="what its text takes cannot be predicted")
     cores = options.machine.cores if options.parallel and loops_on_threads(done.kernel) else 1
@@ -48,6 +51,8 @@ def worth(done: Compiled, options: Options) -> Worth:
     together = _predicted(done.kernel, sizes, options, cores)
     if text is None or alone is None or together is None:
         return Worth(why_not="what it takes cannot be predicted")
+    if text.seconds < LEAST_SECONDS:
+        return Worth(why_not=f"it has too little work: {duration(text.seconds)} {text.where}")
     said = f"predicted {{}} in place of {duration(text.seconds)} {text.where.partition(' on ')[0]}".rstrip()
     if alone.seconds <= WINS * text.seconds:
         return Worth(why=said.format(duration(alone.seconds)), when=when)
@@ -56,6 +61,35 @@ def worth(done: Compiled, options: Options) -> Worth:
         return Worth(why=said.format(on), when=when, only_on_threads=True)
     best = min(alone.seconds, together.seconds)
     return Worth(why_not=f"it is predicted to gain too little: {said.format(duration(best))}")
+
+
+def _large_sizes(before: Compiled, options: Options) -> dict[str, int] | None:
+    """Sizes at which all statements run, in bounds, large ones where much work comes of it: not as large a first
+    iteration as the last."""
+    scop = before.scop
+    running = isl.decided(lambda: _running(scop), unknown=scop.valid_sizes)
+    sized = partial(typical_sizes, scop.function, running, options.machine)
+    given: dict[str, int] = {}
+    sizes = sized(given)
+    most = _seconds(before.kernel, sizes, options)
+    for name in sizes or ():
+        other = sized(given | {name: 1})
+        if (seconds := _seconds(before.kernel, other, options)) > most:
+            given, sizes, most = given | {name: 1}, other, seconds
+    return sizes
+
+
+def _running(scop: Scop) -> isl.Set:
+    """The valid sizes for which each statement has an instance."""
+    found = scop.valid_sizes
+    for statement in scop.statements:
+        found = found.intersect(statement.domain.params())
+    return found.coalesce()
+
+
+def _seconds(kernel: Function, sizes: dict[str, int] | None, options: Options) -> float:
+    found = _predicted(kernel, sizes, options, 1) if sizes is not None else None
+    return found.seconds if found is not None else 0.0
 
 
 def _in_order(nest: Function, options: Options) -> Compiled | None:

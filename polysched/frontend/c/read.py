@@ -35,12 +35,13 @@ from polysched.frontend.c.file.marked import (
     require_read,
     require_visible,
 )
-from polysched.frontend.c.file.names import Field, Key, key, mentions, root
+from polysched.frontend.c.file.names import Field, Key, key, mentions, named_entries, root
 from polysched.frontend.c.file.preprocessed import preprocessed
 from polysched.frontend.c.file.source import Source, parse
 from polysched.frontend.c.flow.finals import kept
 from polysched.frontend.c.flow.inline import bodies_in
 from polysched.frontend.c.memory.apart import exposed_in_memory, fixed, interleaved, named, typed, unaliased
+from polysched.frontend.c.memory.entries import arrays_of_entries
 from polysched.frontend.c.memory.rows import pointer_rows
 from polysched.frontend.c.memory.structures import guarded
 from polysched.frontend.c.proofs import Proofs, product_text
@@ -135,6 +136,12 @@ def _region(macros: Macros, marked: Marked, name: str, pure: frozenset[str]) -> 
     require_own_text(source, marked)
     require_read(source, marked)
     called = bodies_in(marked.statements)
+    with named_entries(arrays_of_entries(marked.statements, called)):
+        return _read(macros, marked, name, pure, called)
+
+
+def _read(macros: Macros, marked: Marked, name: str, pure: frozenset[str], called: list[Node]) -> Region:
+    source = macros.source
     variables = find_variables(source, marked.function, marked.statements, called)
     left = kept(marked, variables)
     variables.loops, variables.written = variables.loops - left, variables.written | left

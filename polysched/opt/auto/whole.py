@@ -106,12 +106,19 @@ class _Trial:
             seconds = 2 * SECONDS_OF_NEST + _SLACK
             outcome = self.worker.call(seconds, _outcome, self.build, self.job, self.number[loop])
         except (PolyschedError, RuntimeError) as error:
-            why = str(error) if isinstance(error, PolyschedError) else f"polysched failed: {error}"
-            return replace(found, how="refused", why=why.strip(), seconds=monotonic() - begun)
+            why = _reason(error) if isinstance(error, PolyschedError) else f"polysched failed: {error}"
+            return replace(found, how="refused", why=why, seconds=monotonic() - begun)
         if not outcome.is_kept:
             self.outcomes.append(outcome)
         how, why = ("left", outcome.summary) if outcome.is_kept else ("taken", f"{outcome.summary}; {outcome.gains}")
         return replace(found, how=how, why=why, seconds=monotonic() - begun)
+
+
+def _reason(error: PolyschedError) -> str:
+    """On one line, with the place behind it."""
+    message = str(error).partition("\n")[0].strip()
+    place = f"{error.loc.file}:{error.loc.line}:{error.loc.column}" if isinstance(error, InputError) and error.loc else ""
+    return f"{message.removeprefix(f'{place}: ')} ({place})" if place else message
 
 
 def _numbered(outcome: Outcome, build: Build) -> Outcome:

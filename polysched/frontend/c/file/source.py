@@ -32,7 +32,7 @@ from clang.cindex import (
 )
 
 from polysched.errors import InputError, Loc
-from polysched.frontend.c.file.clang import Node
+from polysched.frontend.c.file.clang import Node, stripped, walk
 
 
 @dataclass(frozen=True)
@@ -87,6 +87,23 @@ class Source:
     def _has(self, word: bytes) -> bool:
         headers = {include.include.name for include in self.unit.get_includes()}
         return any(word in line for lines in (self.lines, *map(_lines, headers)) for line in lines)
+
+    @cached_property
+    def calls(self) -> Mapping[int, list[Node] | None]:
+        """Where each function is called in the main file, by its hash; None where it is named otherwise, too."""
+        found: dict[int, list[Node] | None] = {}
+        callees: set[tuple[int, int]] = set()
+        for node in (node for child in filter(self.is_here, self.unit.cursor.get_children()) for node in walk(child)):
+            if node.kind == CursorKind.CALL_EXPR and (function := node.referenced) is not None:
+                callee = stripped(next(node.get_children()))
+                callees.add((callee.hash, callee.extent.start.offset))
+                if (calls := found.setdefault(function.canonical.hash, [])) is not None:
+                    calls.append(node)
+            elif node.kind == CursorKind.DECL_REF_EXPR and (function := node.referenced) is not None:
+                is_call = (node.hash, node.extent.start.offset) in callees
+                if function.kind == CursorKind.FUNCTION_DECL and not is_call:
+                    found[function.canonical.hash] = None
+        return found
 
     @cached_property
     def names(self) -> frozenset[str]:
