@@ -25,6 +25,7 @@ from polysched.ir.nodes import Call, For
 from polysched.model.counting.touched import touched_elements
 from polysched.model.extents import sizes_that_fit
 from polysched.opt.by_hand import Script
+from polysched.opt.own_arrays import Threaded, with_own_arrays
 from polysched.opt.unchanged import runs_the_same_loops
 from polysched.opt.worth import Worth, worth
 from polysched.pipeline import Compiled, optimize
@@ -136,7 +137,9 @@ def outcome_of(region: Region, data: bytes, job: Job) -> Outcome:
     BudgetExceeded if that takes too long."""
     place = place_of(region.path, data, region.begin, region.function.name)
     kept = Outcome(begin=region.begin, end=region.end, place=place, summary="")
-    done = _compiled(region, job)
+    as_given = Threaded(region.function, job.options or Options())
+    nest = with_own_arrays(region.function, as_given.options) if job.must_win else as_given
+    done = _compiled(region, job, nest)
     if isinstance(done, str):
         return replace(kept, summary=done)
     offload, gains, sizes = None, "", sizes_that_fit(done.scop, region.function)
@@ -145,12 +148,14 @@ def outcome_of(region: Region, data: bytes, job: Job) -> Outcome:
         only_on_threads = is_same or (done.rungs["mapping"] == FOR_THREADS and not job.always)
         if only_on_threads and not loops_on_threads(done.kernel):
             return replace(kept, summary=_keeps_order(done))
-        gained = worth(done, job.options or Options()) if job.must_win else Worth()
+        gained = worth(done, region.function, as_given.options) if job.must_win else Worth()
         if gained.why_not:
             return replace(kept, summary=gained.why_not)
         only_on_threads, gains = only_on_threads or gained.only_on_threads, gained.why
-        how = {"only_on_threads": only_on_threads, "when": gained.when, "openmp": job.openmp}
-        before, after = emit_region(done.kernel, region, sizes, **how)
+        before, after = emit_region(
+            done.kernel, region, sizes, only_on_threads=only_on_threads, when=(*gained.when, *nest.when),
+            openmp=job.openmp,
+        )  # fmt: skip
     else:
         entry = _entry(f"{region.function.name}_of_{job.name}", region)
         offload = Offload(done.kernel, entry, touched_elements(done.scop))
@@ -164,9 +169,10 @@ def place_of(path: str, data: bytes, begin: int, name: str) -> str:
     return f"{path}:{line}: {name}"
 
 
-def _compiled(region: Region, job: Job) -> Compiled | str:
+def _compiled(region: Region, job: Job, nest: Threaded) -> Compiled | str:
     """The region compiled, or why it is better left alone."""
-    target, options, script = job.target, job.options, job.scripts.get(region.function.name)
+    target, script = job.target, job.scripts.get(region.function.name)
+    options = nest.options if job.options is not None else None
     calls = {node.fn for node in walk(region.function.body) if isinstance(node, Call) and not is_in_library(node)}
     if TARGETS[target].has_grid and calls:
         return f"{TARGETS[target].language} has no {', '.join(sorted(calls))}"
@@ -177,13 +183,13 @@ def _compiled(region: Region, job: Job) -> Compiled | str:
     schedule = script.schedule_of(region.function) if script else None
     if schedule and options == Options():  # no flag says otherwise
         options = schedule.history.options
-    done = optimize(region.function, target, schedule=schedule, options=options)
+    done = optimize(nest.function, target, schedule=schedule, options=options)
     if own := done.kernel.foreign:
         return f"{', '.join(each.name for each in own)} would have to be defined in front of its function"
     mapping, _, reason = done.rungs["mapping"].partition(", since ")
     if mapping == "the nest as it was given":
         raise BudgetExceeded(reason)
-    if mapping == "source order":
+    if mapping == "source order" and nest.function is region.function:
         return reason or _keeps_order(done)
     kinds = {node.kind for node in walk(done.kernel.body) if isinstance(node, For)}
     if TARGETS[target].has_grid and not any(kind.startswith("block.") for kind in kinds):

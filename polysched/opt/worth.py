@@ -35,13 +35,13 @@ class Worth:
     when: tuple[Expr, ...] = ()  # conditions on sizes
 
 
-def worth(done: Compiled, options: Options) -> Worth:
-    """What the kernel gains over the text that it was made from."""
+def worth(done: Compiled, nest: Function, options: Options) -> Worth:
+    """What the kernel gains over the text that `nest` was read from."""
     scop = done.scop
     when = worth_threads(scop.statements, scop.context, (), LEAST_OPERATIONS)
     if known(when) is False:
         return Worth(why_not="it has too little work")
-    before = _in_order(done.nest, options)
+    before = _in_order(nest, options)
     sizes = _large_sizes(before, options) if before is not None else None
     if sizes is None or before is None:
         return Worth(why_not="what its text takes cannot be predicted")

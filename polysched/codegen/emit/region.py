@@ -253,6 +253,7 @@ class _Block(Printer):
             self.line(f"long long {self.region.outside} = 0;")
         distances = {name for rows in self.region.rows for name in rows.distances.values()}
         tests = [test for test in self.assumed() if distances.isdisjoint(re.findall(r"\w+", test))]
+        tests += [self.several_threads()] if self.only_on_threads and self.region.rows else []
         for rows in self.region.rows:
             self.lines += ["    " + line for line in declared_rows(rows, tests, self.names.fresh)]
 
