@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -33,15 +34,16 @@ class Threaded:
     when: tuple[Expr, ...] = ()
 
 
-def with_own_arrays(function: Function, options: Options) -> Threaded:
-    """The nest with such copies, in its own order; as it is where there are none."""
+def with_own_arrays(function: Function, options: Options, dead: Collection[str] = ()) -> Threaded:
+    """The nest with such copies, in its own order; as it is where there are none. What is left in those that are
+    `dead` is nobody's."""
     plain = Threaded(function, options)
     if not options.parallel:
         return plain
     try:
         with isl.within(_SECONDS):
             names = arrays_for_threads(function)
-            expanded = expand_arrays(function, *names, loops=1) if names else function
+            expanded = expand_arrays(function, *names, loops=1, dead=tuple(dead)) if names else function
     except (BudgetExceeded, InputError):
         return plain
     if expanded is function:

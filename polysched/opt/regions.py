@@ -138,7 +138,7 @@ def outcome_of(region: Region, data: bytes, job: Job) -> Outcome:
     place = place_of(region.path, data, region.begin, region.function.name)
     kept = Outcome(begin=region.begin, end=region.end, place=place, summary="")
     as_given = Threaded(region.function, job.options or Options())
-    nest = with_own_arrays(region.function, as_given.options) if job.must_win else as_given
+    nest = with_own_arrays(region.function, as_given.options, region.dead) if job.must_win else as_given
     done = _compiled(region, job, nest)
     if isinstance(done, str):
         return replace(kept, summary=done)

@@ -76,7 +76,8 @@ def _large_sizes(before: Compiled, options: Options) -> dict[str, int] | None:
         other = sized(given | {name: 1})
         if (seconds := _seconds(before.kernel, other, options)) > most:
             given, sizes, most = given | {name: 1}, other, seconds
-    return sizes
+    between = ({name: size * part // 4 for name, size in (sizes or {}).items()} for part in (7, 6, 5))
+    return next((other for other in between if other and not isl.at(running, other).is_empty()), sizes)
 
 
 def _running(scop: Scop) -> isl.Set:

@@ -39,8 +39,9 @@ from polysched.support import isl
 _SECONDS = 5.0  # for the dependences by which that is right
 
 
-def expand_arrays(fn: Function, *arrays: str, loops: int = 0) -> Function:
-    """`fn` with these array parameters expanded by the loops around all that uses them, or by so many of these.
+def expand_arrays(fn: Function, *arrays: str, loops: int = 0, dead: tuple[str, ...] = ()) -> Function:
+    """`fn` with these array parameters expanded by the loops around all that uses them, or by so many of these. What
+    is left in those that are `dead` is nobody's.
 
     InputError for one that an iteration does not fill before it reads it; BudgetExceeded if that is not decided.
     """
@@ -54,7 +55,7 @@ def expand_arrays(fn: Function, *arrays: str, loops: int = 0) -> Function:
                 raise BudgetExceeded(f"whether '{name}' may be expanded was not decided in {_SECONDS:g} s")
             message = f"'{name}' cannot have a copy for each iteration of the loops around all that uses it"
             raise InputError(message, hint="each of them has to fill what it reads, of an array that is a parameter")
-        fn = expansion.function(fn, names)
+        fn = expansion.function(fn, names, is_dead=name in dead)
     return fn
 
 
@@ -107,7 +108,7 @@ class _Expansion:
     scop: Scop
     dependences: Dependences
 
-    def function(self, fn: Function, names: Iterator[str]) -> Function:
+    def function(self, fn: Function, names: Iterator[str], *, is_dead: bool) -> Function:
         """The function with a copy of the array for each iteration."""
         copy = replace(self.array, name=next(names), shape=self.extents + self.array.shape, space="private")
         own = tuple(Var(loop.var) for loop in self.loops)
@@ -118,7 +119,8 @@ class _Expansion:
                     return replace(node, array=copy.name, index=(*own, *index))
             return None
 
-        return replace(fn, body=(Alloc(copy), *rewrite(fn.body, rule), self.copied_back(copy, names)))
+        after = () if is_dead else (self.copied_back(copy, names),)
+        return replace(fn, body=(Alloc(copy), *rewrite(fn.body, rule), *after))
 
     def is_legal(self) -> bool:
         """Does every iteration fill what it reads, a box that is the same for all of them?"""

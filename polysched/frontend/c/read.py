@@ -19,11 +19,11 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 
-from clang.cindex import StorageClass
+from clang.cindex import CursorKind, StorageClass, TypeKind
 
 from polysched.errors import InputError
 from polysched.frontend.c.expressions import Expressions
-from polysched.frontend.c.file.clang import Node
+from polysched.frontend.c.file.clang import Node, walk
 from polysched.frontend.c.file.macros import Macros
 from polysched.frontend.c.file.marked import (
     Marked,
@@ -35,13 +35,13 @@ from polysched.frontend.c.file.marked import (
     require_read,
     require_visible,
 )
-from polysched.frontend.c.file.names import Field, Key, key, mentions, named_entries, root
+from polysched.frontend.c.file.names import Field, Key, Member, key, mentions, named_entries, root
 from polysched.frontend.c.file.preprocessed import preprocessed
 from polysched.frontend.c.file.source import Source, parse
 from polysched.frontend.c.flow.finals import kept
 from polysched.frontend.c.flow.inline import bodies_in
 from polysched.frontend.c.memory.apart import exposed_in_memory, fixed, interleaved, named, typed, unaliased
-from polysched.frontend.c.memory.entries import arrays_of_entries
+from polysched.frontend.c.memory.entries import arrays_of_entries, base_of
 from polysched.frontend.c.memory.rows import pointer_rows
 from polysched.frontend.c.memory.structures import guarded
 from polysched.frontend.c.proofs import Proofs, product_text
@@ -189,6 +189,7 @@ def _read(macros: Macros, marked: Marked, name: str, pure: frozenset[str], calle
         interleaved=interleaved(shared, variables),
         fixed=tuple(fixed(function, shared, variables)),
         rows=rows,
+        dead=_dead(marked, variables, shared),
         typed=typed(shared, variables),
         assumptions=tuple(dict.fromkeys(chain(*reached.values(), *sized, proofs.assumptions))),
         macros=expansions,
@@ -246,6 +247,26 @@ def _temporaries(
         ):
             found.append(replace(array, space="private"))
     return found
+
+
+def _dead(marked: Marked, variables: Variables, arrays: Iterable[Array]) -> frozenset[str]:
+    """Arrays of the function's own that nothing reads behind the region, and that nothing points to."""
+    function = marked.function
+    elements = {base_of(node) for node in walk(function) if node.kind == CursorKind.ARRAY_SUBSCRIPT_EXPR}
+    named: dict[Key, bool] = {}  # are all its mentions bases of elements?
+    for node, decl in mentions(function):
+        is_element = node.extent.start.offset in elements
+        named[key(decl)] = named.get(key(decl), True) and is_element
+    found = set()
+    for array in arrays:
+        decl = variables.decls[array.name]
+        is_own = not isinstance(decl, Member | Field) and decl.kind == CursorKind.VAR_DECL and bool(array.shape)
+        if not is_own or decl.type.get_canonical().kind != TypeKind.CONSTANTARRAY or variables.is_exposed(decl):
+            continue
+        rank_is_whole = "*" not in decl.type.get_canonical().spelling
+        if rank_is_whole and named.get(key(decl)) and not read_after(marked.path, marked.statements, key(decl)):
+            found.add(array.name)
+    return frozenset(found)
 
 
 # --- the nest

@@ -12,14 +12,15 @@ A region has to hold whole statements of the file itself, so what a macro makes 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import NamedTuple
 
 from clang.cindex import CursorKind
 
 from polysched.frontend.c.file.clang import Node, children
 from polysched.frontend.c.file.source import Source, functions
-from polysched.opt.auto.directives import is_construct
 
 _LOOPS = {CursorKind.FOR_STMT: "for", CursorKind.WHILE_STMT: "while", CursorKind.DO_STMT: "do"}
 _SEMICOLON = re.compile(rb"\s*;")
@@ -45,23 +46,36 @@ class Loop:
             yield from loop.every()
 
 
-def loops_of(source: Source) -> tuple[Loop, ...]:
-    """The outermost loops of the file's functions, without what the preprocessor leaves out."""
-    found = (loop for function in functions(source) for loop in _below(function, source, function.spelling, ""))
+def loops_of(source: Source, constructs: Mapping[int, str] = MappingProxyType({})) -> tuple[Loop, ...]:
+    """The outermost loops of the file's functions, without what the preprocessor leaves out. `constructs` are where
+    statements begin that directives are for."""
+    found = (
+        loop
+        for function in functions(source)
+        for loop in _below(function, _Place(source, function.spelling, constructs), "")
+    )
     return tuple(sorted(dict.fromkeys(found), key=lambda loop: loop.begin))
 
 
-def _below(node: Node, source: Source, function: str, construct: str) -> Iterator[Loop]:
+class _Place(NamedTuple):
+    source: Source
+    function: str
+    constructs: Mapping[int, str]
+
+
+def _below(node: Node, place: _Place, construct: str) -> Iterator[Loop]:
+    source = place.source
     for child in children(node):
-        around = source.lines[child.extent.start.line - 1].strip().decode(errors="replace") if is_construct(child) else ""
-        inside = _below(child, source, function, around or construct)
+        around = place.constructs.get(child.extent.start.offset, "") if source.is_here(child) else ""
+        around = construct or around
+        inside = _below(child, place, around)
         if child.kind not in _LOOPS or not source.is_here(child):
             yield from inside
             continue
         start = child.extent.start
         loop = Loop(
             begin=start.offset, end=_end(child, source.data), line=start.line, column=start.column,
-            kind=_LOOPS[child.kind], function=function, construct=construct,
+            kind=_LOOPS[child.kind], function=place.function, construct=around,
         )  # fmt: skip
         within = (each for each in inside if loop.begin < each.begin and each.end <= loop.end)
         yield replace(loop, inside=tuple(dict.fromkeys(within)))

@@ -9,6 +9,7 @@ A nest that is refused makes way for those inside of it. All of it runs in a pro
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -20,7 +21,7 @@ from polysched.errors import BudgetExceeded, InputError, PolyschedError
 from polysched.frontend.c.file.marked import pair_around
 from polysched.frontend.c.file.source import parse
 from polysched.frontend.c.read import CFile, file_of
-from polysched.opt.auto.directives import blanked
+from polysched.opt.auto.directives import blanked, constructs, require_seen
 from polysched.opt.auto.find import Loop, loops_of
 from polysched.opt.auto.verdict import Verdict
 from polysched.opt.regions import Job, Outcome, assembled, outcome_of
@@ -117,8 +118,8 @@ class _Trial:
 def _reason(error: PolyschedError) -> str:
     """On one line, with the place behind it."""
     message = str(error).partition("\n")[0].strip()
-    place = f"{error.loc.file}:{error.loc.line}:{error.loc.column}" if isinstance(error, InputError) and error.loc else ""
-    return f"{message.removeprefix(f'{place}: ')} ({place})" if place else message
+    found = re.fullmatch(r"(.+:\d+:\d+): (.*)", message)
+    return f"{found[2]} ({found[1]})" if found else message
 
 
 def _numbered(outcome: Outcome, build: Build) -> Outcome:
@@ -158,10 +159,9 @@ def _outcome(build: Build, job: Job, number: int) -> Outcome:
 def _read(build: Build) -> tuple[CFile, tuple[Loop, ...]]:
     """The file without directives, with a region for each loop."""
     source = parse(build.path, data=blanked(build.data), flags=build.flags)
-    whole = source
-    if build.obeys_openmp:
-        whole = parse(build.path, data=build.data, flags=(*build.flags, "-fopenmp"))
-    loops = loops_of(whole)
+    if build.obeys_openmp or not build.keeps_directives:
+        require_seen(source, build.data, are_obeyed=build.obeys_openmp)
+    loops = loops_of(source, constructs(build.data) if build.obeys_openmp else {})
     spans = (_whole_lines(build.data, loop.begin, loop.end) for loop in _every(loops))
     return file_of(source, [pair_around(*span) for span in spans], build.pure), loops
 

@@ -22,7 +22,7 @@ def arrays_of_entries(statements: Sequence[Node], called: Sequence[Node]) -> fro
     if not wanted:
         return frozenset()
     read = {base for entry, base in every}
-    changed = {_base(target) for node in nodes for part in walk(node) for target in _changed(part)}
+    changed = {base_of(target) for node in nodes for part in walk(node) for target in _changed(part)}
     declared = {
         key(part)
         for node in nodes
@@ -46,7 +46,7 @@ def _entries(nodes: Sequence[Node]) -> Iterator[tuple[Entry, int]]:
     """The entries that are named, and where their arrays are."""
     for part in (part for node in nodes for part in walk(node)):
         if part.kind == CursorKind.ARRAY_SUBSCRIPT_EXPR and (entry := entry_of(part)) is not None:
-            yield entry, _base(part)
+            yield entry, base_of(part)
 
 
 def _changed(node: Node) -> Iterator[Node]:
@@ -56,8 +56,8 @@ def _changed(node: Node) -> Iterator[Node]:
         yield children(node)[0]
 
 
-def _base(node: Node) -> int:
-    """Where the name of the array stands."""
+def base_of(node: Node) -> int:
+    """Where the name of the array of an element stands."""
     node = stripped(node)
     while node.kind in (CursorKind.ARRAY_SUBSCRIPT_EXPR, CursorKind.MEMBER_REF_EXPR) and children(node):
         node = stripped(children(node)[0])
