@@ -29,7 +29,8 @@ def run(given: argparse.Namespace) -> int:
     """The status of the compiler."""
     words = given.words[1:] if given.words[:1] == ["--"] else given.words
     if not words:
-        raise InputError("there is no command to run", hint='write the compiler behind --, as in CC="polysched cc -- gcc"')
+        hint = 'write the compiler behind --, as in CC="polysched cc -- gcc"'
+        raise InputError("there is no command to run", hint=hint)
     said: list[str] = []
     ways = Ways(parallel=given.parallel, keep=given.keep, pure=tuple(given.pure))
     status = compile_with(Command(tuple(words)), ways, said.append)

@@ -123,8 +123,8 @@ class Variables:
         return self.source.has_may_alias or one.bits == 8 or (other is not None and may_alias(one, other))
 
     def differ(self, one: Array, other: Array) -> bool:
-        """Are two arrays apart by their types, or by what calls give a static function? Types of a variable never change;
-        memory that pointers lead to takes the type that it is written as, after it was read as another."""
+        """Are two arrays apart by their types, or by what calls give a static function? Types of a variable never
+        change; memory that pointers lead to takes the type that it is written as, after it was read as another."""
         decls = [self.decls[array.name] for array in (one, other)]
         if not all(map(is_pointer, decls)) and not self.may_alias(one.dtype, other.dtype):
             return True

@@ -111,8 +111,10 @@ class _Trial:
             return replace(found, how="refused", why=why, seconds=monotonic() - begun)
         if not outcome.is_kept:
             self.outcomes.append(outcome)
-        how, why = ("left", outcome.summary) if outcome.is_kept else ("taken", f"{outcome.summary}; {outcome.gains}")
-        return replace(found, how=how, why=why, seconds=monotonic() - begun)
+        found = replace(found, seconds=monotonic() - begun)
+        if outcome.is_kept:
+            return replace(found, how="left", why=outcome.summary)
+        return replace(found, how="taken", why=f"{outcome.summary}; {outcome.gains}")
 
 
 def _reason(error: PolyschedError) -> str:

@@ -11,7 +11,16 @@ from __future__ import annotations
 
 from clang.cindex import CursorKind, LinkageKind, TypeKind
 
-from polysched.frontend.c.file.clang import Node, children, is_integer, operands, operator, stripped, unary_operator, walk
+from polysched.frontend.c.file.clang import (
+    Node,
+    children,
+    is_integer,
+    operands,
+    operator,
+    stripped,
+    unary_operator,
+    walk,
+)
 from polysched.frontend.c.file.names import Decl, Field, Key, Member, key, set_by, variable
 from polysched.frontend.c.file.source import Source
 

@@ -7,7 +7,7 @@
 
 So the rows are apart, and overlaps with other arrays are tested as those of any array. Pointers are read in that test
 which the text reads, too: all from the first row that it uses to the last. Where it leaves some out at some sizes, as
-R[i - 1] and R[i + 1] leave out R[1] of three, the kernel is not called; InputError where it may do so at all of them.
+R[i - 1] and R[i + 1] leave out R[1] of three, the kernel is not called; InputError where it may do so at usual sizes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from functools import reduce
 
 from polysched.errors import InputError
 from polysched.frontend.c.expressions import Expressions
-from polysched.frontend.c.proofs import Proofs, c_text
+from polysched.frontend.c.proofs import Proofs, c_text, is_usual
 from polysched.frontend.c.region import Rows
 from polysched.frontend.c.shapes import extent_of
 from polysched.frontend.c.variables import is_pointer
@@ -57,9 +57,10 @@ def _rows(name: str, body: tuple[Stmt, ...], arrays: dict[str, Array], read: Exp
         raise refused("which of its rows are used depends on data, or is no range")
     box, holes = found
     if not holes.is_empty():
-        test = read.proofs.text(holes.complement(), _sizes(box))
+        whole = holes.complement()
+        test = read.proofs.text(whole, _sizes(box)) if is_usual(whole, _sizes(box)) else ""
         if not test:
-            raise refused("at some sizes it leaves out rows between those that are used")
+            raise refused("which of its rows are used depends on data, or is no range")
         read.proofs.assumptions.append(test)
     with clock.running(_SECONDS):
         least = extent_of(((index[-1], where) for index, where in uses), read.proofs)
