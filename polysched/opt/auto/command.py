@@ -25,7 +25,7 @@ _READ = re.compile(
     r"-(I|D|U|include|imacros|isystem|iquote|idirafter|isysroot|std=|ansi$|m32$|m64$|mx32$|march=|mavx|msse|mfma|f(un)?signed-char$"
     r"|fshort-enums$|pthread$)"
 )
-_DEPENDENCES = re.compile(r"-(M|MM|MD|MMD|MG|MP)$|-M[FTQ]")
+_DEPENDENCES = re.compile(r"-(M|MM|MD|MMD|MG|MP)$|-M[FTQ]|-Wp,-M")
 # Options that give C another meaning than the reader's, or the compiler's work another purpose.
 _OTHER = re.compile(
     r"-(fwrapv|fno-strict-overflow|ftrapv|fno-strict-aliasing|ffreestanding|fno-builtin|fshort-wchar|nostdinc"

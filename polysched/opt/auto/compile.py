@@ -34,7 +34,7 @@ class Ways:
 
 def compile_with(command: Command, ways: Ways, say: Say) -> int:
     """The status of the command; `say` is told what became of each source."""
-    adds_threads = ways.parallel and not command.has("-fopenmp")
+    adds_threads = ways.parallel and "_OPENMP" not in command.macros
     linking = ["-fopenmp"] if adds_threads and command.links and not command.sources else []
     if status := subprocess.run([*command.words, *linking]).returncode:
         return status
@@ -75,7 +75,7 @@ def _left(command: Command) -> str:
 
 def _more(command: Command, ways: Ways) -> list[str]:
     """Options for the rewritten sources."""
-    if command.has("-fopenmp"):
+    if "_OPENMP" in command.macros:
         return ["-w"]
     if ways.parallel:
         return ["-w", "-fopenmp", "-U_OPENMP", f"-D{_THREADS}"]
@@ -93,7 +93,7 @@ def _rewritten(source: str, command: Command, ways: Ways, say: Say) -> Whole | N
             flags=(*command.flags, *((f"-D_OPENMP={command.macros['_OPENMP']}",) if obeys else ())),
             pure=ways.pure,
             obeys_openmp=obeys,
-            keeps_directives=obeys or command.has("-fopenmp-simd"),
+            keeps_directives=obeys or (command.has("-fopenmp-simd") and not ways.parallel),
             openmp=_THREADS if ways.parallel and not obeys else "_OPENMP",
             numbers_lines=True,
         )

@@ -90,10 +90,11 @@ class Source:
 
     @cached_property
     def calls(self) -> Mapping[int, list[Node] | None]:
-        """Where each function is called in the main file, by its hash; None where it is named otherwise, too."""
+        """Where each function is called, by its hash; None where it is named otherwise, too. Also in text that the main
+        file includes."""
         found: dict[int, list[Node] | None] = {}
         callees: set[tuple[int, int]] = set()
-        for node in (node for child in filter(self.is_here, self.unit.cursor.get_children()) for node in walk(child)):
+        for node in walk(self.unit.cursor):
             if node.kind == CursorKind.CALL_EXPR and (function := node.referenced) is not None:
                 callee = stripped(next(node.get_children()))
                 callees.add((callee.hash, callee.extent.start.offset))
