@@ -12,6 +12,7 @@ from pathlib import Path
 from clang.cindex import Index
 
 from polysched.errors import InputError, PolyschedError
+from polysched.frontend.c.file.macros import Macros
 from polysched.frontend.c.file.marked import pair_around
 from polysched.frontend.c.file.source import Source, compiler_headers, parse
 from polysched.frontend.c.read import CFile, file_of
@@ -89,4 +90,5 @@ def refused(found: Found, k: int, compiled: bool) -> str:
 
 @lru_cache(maxsize=1)
 def _opened(found: Found) -> CFile:
-    return file_of(parse(found.path, found.include, (), found.data), [pair_around(*span) for span in found.spans])
+    source = parse(found.path, found.include, (), found.data)
+    return file_of(Macros(source), [pair_around(*span) for span in found.spans])

@@ -110,11 +110,12 @@ def open_c(
 ) -> CFile:
     """The file, or `data` in its place; InputError for pragmas that do not pair and for what clang cannot parse."""
     source = parse(path, include, define, data)
-    return file_of(source, pragma_pairs(source), pure)
+    return file_of(Macros(source), pragma_pairs(source), pure)
 
 
-def file_of(source: Source, pairs: Iterable[tuple[Pragma, Pragma]], pure: tuple[str, ...] = ()) -> CFile:
+def file_of(macros: Macros, pairs: Iterable[tuple[Pragma, Pragma]], pure: tuple[str, ...] = ()) -> CFile:
     """The file with regions between these pragmas."""
+    source = macros.source
     names: dict[str, int] = {}
     found: list[Marked | InputError] = []
     spans: list[tuple[int, int, str]] = []
@@ -128,7 +129,7 @@ def file_of(source: Source, pairs: Iterable[tuple[Pragma, Pragma]], pure: tuple[
         name = function if names[function] == 1 else f"{function}_{names[function]}"
         found.append(marked)
         spans.append((pair[0].after, pair[1].line, name))
-    return CFile(Macros(source), tuple(found), tuple(spans), frozenset(pure))
+    return CFile(macros, tuple(found), tuple(spans), frozenset(pure))
 
 
 def _region(macros: Macros, marked: Marked, name: str, pure: frozenset[str]) -> Region:

@@ -10,7 +10,7 @@ A nest that is refused makes way for those inside of it. All of it runs in a pro
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from time import monotonic
@@ -18,9 +18,10 @@ from time import monotonic
 from polysched.config.heuristics.whole import SECONDS_OF_FILE, SECONDS_OF_NEST
 from polysched.config.options import Options
 from polysched.errors import BudgetExceeded, InputError, PolyschedError
+from polysched.frontend.c.file.macros import Macros
 from polysched.frontend.c.file.marked import pair_around
 from polysched.frontend.c.file.source import parse
-from polysched.frontend.c.read import CFile, file_of
+from polysched.frontend.c.read import file_of
 from polysched.opt.auto.directives import blanked, constructs, require_seen
 from polysched.opt.auto.find import Loop, loops_of
 from polysched.opt.auto.verdict import Verdict
@@ -67,7 +68,7 @@ def rewrite_whole(build: Build, options: Options) -> Whole:
             loops: Sequence[Loop] = worker.call(SECONDS_OF_NEST + _SLACK, _loops, build)
         except (BudgetExceeded, RuntimeError) as error:
             raise InputError(f"{build.path} cannot be read: {error}") from error
-        tried = _Trial(build, job, worker, loops)
+        tried = _Trial(build, job, worker)
         for loop in loops:
             tried.take(loop)
     data = build.data if build.keeps_directives else blanked(build.data)
@@ -79,9 +80,8 @@ def rewrite_whole(build: Build, options: Options) -> Whole:
 class _Trial:
     """The loops of a file, tried one after the other until its time is over."""
 
-    def __init__(self, build: Build, job: Job, worker: Worker, loops: Sequence[Loop]):
+    def __init__(self, build: Build, job: Job, worker: Worker):
         self.build, self.job, self.worker = build, job, worker
-        self.number = {loop: k for k, loop in enumerate(_every(loops))}
         self.end = monotonic() + SECONDS_OF_FILE
         self.outcomes: list[Outcome] = []
         self.verdicts: list[Verdict] = []
@@ -105,7 +105,7 @@ class _Trial:
         begun = monotonic()
         try:
             seconds = 2 * SECONDS_OF_NEST + _SLACK
-            outcome = self.worker.call(seconds, _outcome, self.build, self.job, self.number[loop])
+            outcome = self.worker.call(seconds, _outcome, self.build, self.job, replace(loop, inside=()))
         except (PolyschedError, RuntimeError) as error:
             why = _reason(error) if isinstance(error, PolyschedError) else f"polysched failed: {error}"
             return replace(found, how="refused", why=why, seconds=monotonic() - begun)
@@ -139,11 +139,6 @@ def _quoted(path: str) -> str:
     return path.replace("\\", "\\\\").replace('"', '\\"')
 
 
-def _every(loops: Sequence[Loop]) -> Iterator[Loop]:
-    for loop in loops:
-        yield from loop.every()
-
-
 # --- in the worker
 
 
@@ -153,19 +148,19 @@ def _loops(build: Build) -> tuple[Loop, ...]:
 
 
 @entry
-def _outcome(build: Build, job: Job, number: int) -> Outcome:
-    return outcome_of(_read(build)[0].region(number), build.data, job)
+def _outcome(build: Build, job: Job, loop: Loop) -> Outcome:
+    span = _whole_lines(build.data, loop.begin, loop.end)
+    file = file_of(_read(build)[0], [pair_around(*span)], build.pure)
+    return outcome_of(file.region(0), build.data, job)
 
 
 @lru_cache(maxsize=1)
-def _read(build: Build) -> tuple[CFile, tuple[Loop, ...]]:
-    """The file without directives, with a region for each loop."""
+def _read(build: Build) -> tuple[Macros, tuple[Loop, ...]]:
+    """The file without directives, and its loops."""
     source = parse(build.path, data=blanked(build.data), flags=build.flags)
     if build.obeys_openmp or not build.keeps_directives:
         require_seen(source, build.data, are_obeyed=build.obeys_openmp)
-    loops = loops_of(source, constructs(build.data) if build.obeys_openmp else {})
-    spans = (_whole_lines(build.data, loop.begin, loop.end) for loop in _every(loops))
-    return file_of(source, [pair_around(*span) for span in spans], build.pure), loops
+    return Macros(source), loops_of(source, constructs(build.data) if build.obeys_openmp else {})
 
 
 def _whole_lines(data: bytes, begin: int, end: int) -> tuple[int, int]:
