@@ -273,7 +273,8 @@ class Printer(Speller):
         if most:
             return f", {most // MOST_CHUNKS + 1}"
         lo, hi = self.expr(loop.lo, UNARY), self.expr(loop.hi, UNARY)
-        return f", 1 + ({hi} > {lo} ? {hi} - {lo} : 0) / {MOST_CHUNKS}"
+        count = hi if lo == "0" else f"{hi} - {lo}"
+        return f", 1 + ({hi} > {lo} ? {count} : 0) / {MOST_CHUNKS}"
 
     def pragma(self, loop: For) -> str:
         """The line before the loop; within a parallel loop others run serially, within a vector loop all do."""
