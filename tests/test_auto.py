@@ -81,29 +81,50 @@ def test_a_file_in_which_nothing_gains_is_the_same(tmp_path):
     assert found.text == path.read_bytes() and not found.is_changed
 
 
-HEAVY = "for (i = 0; i < {n}; i++) for (j = 0; j < {n}; j++) for (k = 0; k < 300; k++) c[i][j] += a[i][k] * a[j][k];"
-
-
-@pytest.mark.parametrize("newline", ["\n", "\r\n"])
-def test_directives_are_obeyed_or_left_out(newline, tmp_path):
-    path = tmp_path / "loops.c"
-    text = """\
-double a[300][300], c[300][300];
-void f(void)
+OPENMP = """\
+#include <stdio.h>
+double a[300][300], c[300][300], x;
+int main(void)
 {
-    int i, j, k;
-#pragma omp parallel for private(j, k)
-    LOOPS
-    LOOPS
+    int i, j, k = 7;
+    for (i = 0; i < 300; i++) for (j = 0; j < 300; j++) a[i][j] = i ^ j;
+#pragma omp DIRECTIVE
+    for (i = 0; i < 300; i++) for (j = 0; j < 300; j++) for (k = 0; k < 300; k++) c[i][j] += a[i][k] * a[j][k];
+    for (i = 0; i < 300; i++) for (j = 0; j < 300; j++) x += c[i][j] * (i + 2 * j + 1);
+    printf("%.17g %d\\n", x, K);
+    return 0;
 }
 """
-    path.write_bytes(text.replace("LOOPS", HEAVY.format(n=300)).replace("\n", newline).encode())
-    obeyed = rewritten(path, obeys_openmp=True)
-    assert how(obeyed) == {6: "refused", 7: "taken"} and b"#pragma omp parallel for private(j, k)" in obeyed.text
-    assert "construct of OpenMP: #pragma omp parallel for private(j, k)" in obeyed.verdicts[0].why
-    left_out = rewritten(path, keeps_directives=False)
-    assert how(left_out) == {6: "taken", 7: "taken"} and b"private" not in left_out.text
-    assert left_out.text.count(newline.encode()) == left_out.text.count(b"\n")
+
+
+@pytest.mark.parametrize(
+    ("directive", "k", "expected", "why"),
+    [
+        ("parallel for private(j, k) \\\n  schedule(static, 2)", "3", "taken", "2) is replaced"),
+        ("parallel for private(j, k)", "k", "refused", "'k' is each thread's own, and lives on"),
+        ("parallel for private(j, k) if(x > 2)", "3", "refused", "in a construct of OpenMP: #pragma omp parallel"),
+        ("critical", "3", "refused", "in a construct of OpenMP: #pragma omp critical"),
+    ],
+)
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_directives_that_are_obeyed(directive, k, expected, why, newline, tmp_path):
+    path = tmp_path / "loops.c"
+    text = OPENMP.replace("DIRECTIVE", directive).replace("K)", f"{k})").replace("\n", newline)
+    path.write_bytes(text.encode())
+    found = rewritten(path, obeys_openmp=True)
+    nest = next(verdict for verdict in found.verdicts if verdict.line == 8 + directive.count("\n"))
+    assert nest.how == expected and why in nest.why
+    assert found.text.count(newline.encode()) == found.text.count(b"\n")
+    assert directive.partition("\n")[0].encode() in found.text, "where no kernel runs"
+    assert printed(found.text, tmp_path / "after") == printed(path.read_bytes(), tmp_path / "before")
+
+
+def test_directives_that_are_not_obeyed_are_left_out(tmp_path):
+    path = tmp_path / "loops.c"
+    path.write_text(OPENMP.replace("DIRECTIVE", "critical").replace("K)", "k)"))
+    found = rewritten(path, keeps_directives=False)
+    assert how(found)[8] == "taken" and b"critical" not in found.text
+    assert printed(found.text, tmp_path / "after") == printed(path.read_bytes(), tmp_path / "before")
 
 
 # --- sizes that tables have

@@ -69,6 +69,7 @@ class Job:
     options: Options | None = None
     always: bool = False  # kernels run where the region's own text is as good, too
     must_win: bool = False  # they run where the cost model says that they win alone
+    has_threads: bool = False  # so does the text that they have to win against
     openmp: str = "_OPENMP"  # the macro that says that there are threads
     scripts: Mapping[str, Script] = field(default_factory=dict)  # schedules by hand, by the names of nests
 
@@ -148,7 +149,9 @@ def outcome_of(region: Region, data: bytes, job: Job) -> Outcome:
         only_on_threads = is_same or (done.rungs["mapping"] == FOR_THREADS and not job.always)
         if only_on_threads and not loops_on_threads(done.kernel):
             return replace(kept, summary=_keeps_order(done))
-        gained = worth(done, region.function, as_given.options) if job.must_win else Worth()
+        gained = Worth()
+        if job.must_win:
+            gained = worth(done, region.function, as_given.options, has_threads=job.has_threads)
         if gained.why_not:
             return replace(kept, summary=gained.why_not)
         only_on_threads, gains = only_on_threads or gained.only_on_threads, gained.why

@@ -35,13 +35,13 @@ class Worth:
     when: tuple[Expr, ...] = ()  # conditions on sizes
 
 
-def worth(done: Compiled, nest: Function, options: Options) -> Worth:
-    """What the kernel gains over the text that `nest` was read from."""
+def worth(done: Compiled, nest: Function, options: Options, *, has_threads: bool = False) -> Worth:
+    """What the kernel gains over the text that `nest` was read from, which may be on threads itself."""
     scop = done.scop
     when = worth_threads(scop.statements, scop.context, (), LEAST_OPERATIONS)
     if known(when) is False:
         return Worth(why_not="it has too little work")
-    before = _in_order(nest, options)
+    before = _in_order(nest, options, parallel=has_threads)
     sizes = _large_sizes(before, options) if before is not None else None
     if sizes is None or before is None:
         return Worth(why_not="what its text takes cannot be predicted")
@@ -54,6 +54,9 @@ def worth(done: Compiled, nest: Function, options: Options) -> Worth:
     if text.seconds < LEAST_SECONDS:
         return Worth(why_not=f"it has too little work: {duration(text.seconds)} {text.where}")
     said = f"predicted {{}} in place of {duration(text.seconds)} {text.where.partition(' on ')[0]}".rstrip()
+    rival = _predicted(before.kernel, sizes, options, cores) if has_threads and cores > 1 else text
+    if rival is None or (rival is not text and together.seconds > WINS * rival.seconds):
+        return Worth(why_not="it is predicted to gain too little over its own threads")
     if alone.seconds <= WINS * text.seconds:
         return Worth(why=said.format(duration(alone.seconds)), when=when)
     if cores > 1 and together.seconds <= WINS * text.seconds:
@@ -93,10 +96,10 @@ def _seconds(kernel: Function, sizes: dict[str, int] | None, options: Options) -
     return found.seconds if found is not None else 0.0
 
 
-def _in_order(nest: Function, options: Options) -> Compiled | None:
-    """The nest as compilers have it at best: in its own order, with SIMD, on one thread."""
+def _in_order(nest: Function, options: Options, *, parallel: bool) -> Compiled | None:
+    """The nest as compilers have it at best: in its own order, with SIMD, on threads only if it says so."""
     plain = replace(
-        options, scheduler="source", tile=False, wavefront=False, register_tiles=False, parallel=False,
+        options, scheduler="source", tile=False, wavefront=False, register_tiles=False, parallel=parallel,
         compile_seconds=options.compile_seconds,
     )  # fmt: skip
     try:

@@ -10,6 +10,7 @@ threads, or once for each of them, so that such loops are as they are meant to b
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
 from polysched.errors import InputError
@@ -29,12 +30,36 @@ def blanked(data: bytes) -> bytes:
     return _DIRECTIVE.sub(lambda found: re.sub(rb"[^\r\n]", b" ", found[0]), data)
 
 
-def constructs(data: bytes) -> dict[int, str]:
-    """Where the statement of each directive of OpenMP begins, and the directive."""
-    found = {}
+@dataclass(frozen=True)
+class Construct:
+    """A directive of OpenMP that is for a statement."""
+
+    text: str
+    begin: int  # of its line
+
+    @property
+    def own(self) -> frozenset[str] | None:
+        """The variables that its threads have for themselves, if it is one that a kernel may take the place of: whose
+        loop computes what it does in order."""
+        clauses = _CLAUSE.findall(self.text.removeprefix(_PARALLEL_FOR)) if self.text.startswith(_PARALLEL_FOR) else []
+        rest = _CLAUSE.sub("", self.text).replace(",", " ").strip()
+        if rest != _PARALLEL_FOR or any(word not in _HARMLESS for word, _ in clauses):
+            return None
+        return frozenset(name.strip() for word, names in clauses if word == "private" for name in names.split(","))
+
+
+_PARALLEL_FOR = "#pragma omp parallel for"
+_CLAUSE = re.compile(r"\b(\w+)[ ]*\(([^()]*)\)")
+_HARMLESS = {"private", "shared", "default", "schedule", "collapse"}
+
+
+def constructs(data: bytes) -> dict[int, Construct]:
+    """The directives of OpenMP, by where their statements begin."""
+    found: dict[int, Construct] = {}
     for directive in _OPENMP.finditer(data):
         if directive[2] not in _ALONE and (between := _BETWEEN.match(data, directive.end())) is not None:
-            found[between.end()] = " ".join(directive[1].decode(errors="replace").replace("\\\n", " ").split())
+            text = directive[1].decode(errors="replace").replace("\r", "").replace("\\\n", " ")
+            found.setdefault(between.end(), Construct(" ".join(text.split()), directive.start()))
     return found
 
 

@@ -21,6 +21,7 @@ from clang.cindex import CursorKind
 
 from polysched.frontend.c.file.clang import Node, children
 from polysched.frontend.c.file.source import Source, functions
+from polysched.opt.auto.directives import Construct
 
 _LOOPS = {CursorKind.FOR_STMT: "for", CursorKind.WHILE_STMT: "while", CursorKind.DO_STMT: "do"}
 _SEMICOLON = re.compile(rb"\s*;")
@@ -36,7 +37,8 @@ class Loop:
     column: int
     kind: str  # for, while or do
     function: str
-    construct: str = ""  # the directive of OpenMP that it stands in
+    construct: Construct | None = None  # of OpenMP, the outermost one that it stands in
+    is_own: bool = False  # is that for this very loop?
     inside: tuple[Loop, ...] = ()
 
     def every(self) -> Iterator[Loop]:
@@ -46,13 +48,13 @@ class Loop:
             yield from loop.every()
 
 
-def loops_of(source: Source, constructs: Mapping[int, str] = MappingProxyType({})) -> tuple[Loop, ...]:
+def loops_of(source: Source, constructs: Mapping[int, Construct] = MappingProxyType({})) -> tuple[Loop, ...]:
     """The outermost loops of the file's functions, without what the preprocessor leaves out. `constructs` are where
     statements begin that directives are for."""
     found = (
         loop
         for function in functions(source)
-        for loop in _below(function, _Place(source, function.spelling, constructs), "")
+        for loop in _below(function, _Place(source, function.spelling, constructs), None)
     )
     return tuple(sorted(dict.fromkeys(found), key=lambda loop: loop.begin))
 
@@ -60,14 +62,14 @@ def loops_of(source: Source, constructs: Mapping[int, str] = MappingProxyType({}
 class _Place(NamedTuple):
     source: Source
     function: str
-    constructs: Mapping[int, str]
+    constructs: Mapping[int, Construct]
 
 
-def _below(node: Node, place: _Place, construct: str) -> Iterator[Loop]:
+def _below(node: Node, place: _Place, construct: Construct | None) -> Iterator[Loop]:
     source = place.source
     for child in children(node):
-        around = place.constructs.get(child.extent.start.offset, "") if source.is_here(child) else ""
-        around = construct or around
+        own = place.constructs.get(child.extent.start.offset) if source.is_here(child) else None
+        around = construct or own
         inside = _below(child, place, around)
         if child.kind not in _LOOPS or not source.is_here(child):
             yield from inside
@@ -76,6 +78,7 @@ def _below(node: Node, place: _Place, construct: str) -> Iterator[Loop]:
         loop = Loop(
             begin=start.offset, end=_end(child, source.data), line=start.line, column=start.column,
             kind=_LOOPS[child.kind], function=place.function, construct=around,
+            is_own=construct is None and own is not None,
         )  # fmt: skip
         within = (each for each in inside if loop.begin < each.begin and each.end <= loop.end)
         yield replace(loop, inside=tuple(dict.fromkeys(within)))

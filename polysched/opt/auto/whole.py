@@ -22,7 +22,9 @@ from polysched.frontend.c.file.macros import Macros
 from polysched.frontend.c.file.marked import pair_around
 from polysched.frontend.c.file.source import parse
 from polysched.frontend.c.read import file_of
-from polysched.opt.auto.directives import blanked, constructs, require_seen
+from polysched.frontend.c.region import Region
+from polysched.ir.node import stored
+from polysched.opt.auto.directives import Construct, blanked, constructs, require_seen
 from polysched.opt.auto.find import Loop, loops_of
 from polysched.opt.auto.verdict import Verdict
 from polysched.opt.regions import Job, Outcome, assembled, outcome_of
@@ -98,8 +100,9 @@ class _Trial:
 
     def verdict(self, loop: Loop) -> Verdict:
         found = Verdict.of(loop)
-        if loop.construct:
-            return replace(found, how="refused", why=f"it stands in a construct of OpenMP: {loop.construct}")
+        construct = loop.construct
+        if construct is not None and (not loop.is_own or construct.own is None):
+            return replace(found, how="refused", why=f"it stands in a construct of OpenMP: {construct.text}")
         if monotonic() > self.end:
             return replace(found, how="left", why=f"the file has had its {SECONDS_OF_FILE:g} s")
         begun = monotonic()
@@ -112,9 +115,10 @@ class _Trial:
         if not outcome.is_kept:
             self.outcomes.append(outcome)
         found = replace(found, seconds=monotonic() - begun)
+        said = f"; its {construct.text} {'stays' if outcome.is_kept else 'is replaced'}" if construct else ""
         if outcome.is_kept:
-            return replace(found, how="left", why=outcome.summary)
-        return replace(found, how="taken", why=f"{outcome.summary}; {outcome.gains}")
+            return replace(found, how="left", why=f"{outcome.summary}{said}")
+        return replace(found, how="taken", why=f"{outcome.summary}; {outcome.gains}{said}")
 
 
 def _reason(error: PolyschedError) -> str:
@@ -149,9 +153,19 @@ def _loops(build: Build) -> tuple[Loop, ...]:
 
 @entry
 def _outcome(build: Build, job: Job, loop: Loop) -> Outcome:
-    span = _whole_lines(build.data, loop.begin, loop.end)
-    file = file_of(_read(build)[0], [pair_around(*span)], build.pure)
-    return outcome_of(file.region(0), build.data, job)
+    construct = loop.construct
+    span = _whole_lines(build.data, construct.begin if construct else loop.begin, loop.end)
+    region = file_of(_read(build)[0], [pair_around(*span)], build.pure).region(0)
+    if construct is not None:
+        _require_own(region, construct)
+    return outcome_of(region, build.data, replace(job, has_threads=construct is not None))
+
+
+def _require_own(region: Region, construct: Construct) -> None:
+    """InputError for a variable that keeps its value behind the construct, and would not behind the nest."""
+    for name in (stored(region.function.body) - region.dead) & region.expressions.keys():
+        if (text := region.expressions[name].removeprefix("&").partition("[")[0]) in (construct.own or ()):
+            raise InputError(f"'{text}' is each thread's own, and lives on behind {construct.text}")
 
 
 @lru_cache(maxsize=1)
