@@ -10,11 +10,10 @@ The text that stays is priced as source order, with SIMD wherever that is legal,
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 
 from polysched.codegen.emit.region import loops_on_threads
 from polysched.codegen.parallel.threads import known, worth_threads
-from polysched.config.heuristics.whole import LEAST_OPERATIONS, LEAST_SECONDS, WINS
+from polysched.config.heuristics.whole import LEAST_ON_THREADS, LEAST_OPERATIONS, LEAST_SECONDS, WINS
 from polysched.config.options import Options
 from polysched.cost.prediction import Prediction, duration, predict
 from polysched.cost.sizes import typical_sizes
@@ -59,6 +58,8 @@ def worth(done: Compiled, nest: Function, options: Options, *, has_threads: bool
         return Worth(why_not="it is predicted to gain too little over its own threads")
     if alone.seconds <= WINS * text.seconds:
         return Worth(why=said.format(duration(alone.seconds)), when=when)
+    if cores > 1 and text.seconds < LEAST_ON_THREADS:
+        return Worth(why_not=f"it has too little work for threads: {duration(text.seconds)} {text.where}")
     if cores > 1 and together.seconds <= WINS * text.seconds:
         on = f"{duration(together.seconds)} on {cores} threads"
         return Worth(why=said.format(on), when=when, only_on_threads=True)
@@ -71,14 +72,13 @@ def _large_sizes(before: Compiled, options: Options) -> dict[str, int] | None:
     iteration as the last."""
     scop = before.scop
     running = isl.decided(lambda: _running(scop), unknown=scop.valid_sizes)
-    sized = partial(typical_sizes, scop.function, running, options.machine)
-    given: dict[str, int] = {}
-    sizes = sized(given)
+    sizes = typical_sizes(scop.function, running, options.machine)
     most = _seconds(before.kernel, sizes, options)
     for name in sizes or ():
-        other = sized(given | {name: 1})
-        if (seconds := _seconds(before.kernel, other, options)) > most:
-            given, sizes, most = given | {name: 1}, other, seconds
+        other = (sizes or {}) | {name: 1}
+        is_valid = not isl.at(running, other).is_empty()
+        if is_valid and (seconds := _seconds(before.kernel, other, options)) > most:
+            sizes, most = other, seconds
     between = ({name: size * part // 4 for name, size in (sizes or {}).items()} for part in (7, 6, 5))
     return next((other for other in between if other and not isl.at(running, other).is_empty()), sizes)
 
