@@ -221,6 +221,13 @@ def test_arrays_of_a_static_function_are_apart_if_all_calls_say_so(
     assert printed(found.text, tmp_path / "after") == printed(path.read_bytes(), tmp_path / "before")
 
 
+def test_calls_in_text_that_is_included_count(tmp_path):
+    (tmp_path / "more.inc").write_text("void h(void) { f(900, at, v, v + 50); }")
+    path = tmp_path / "calls.c"
+    path.write_text(CALLS.format(linkage="static", before="", also='#include "more.inc"', more=""))
+    assert "nothing shows how far" in next(v.why for v in rewritten(path).verdicts if v.function == "f")
+
+
 # --- rows of pointers, some of which nothing uses
 
 
