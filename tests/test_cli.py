@@ -378,7 +378,7 @@ def test_a_syntax_error_in_another_file_names_that_file(file, tmp_path, capsys, 
     ("arguments", "message"),
     [
         ([], "the following arguments are required: command"),
-        (["optimise"], "invalid choice: 'optimise' (choose from 'demo', 'opt', 'show', 'explain', "),
+        (["optimise"], "invalid choice: 'optimise' (choose from 'demo', 'opt', 'cc', 'show', 'explain', "),
         (["show", "tree"], "the following arguments are required: PLACE"),
         (["show", "kernel", "f.py:g"], "'kernel' (choose from 'tree', 'script', 'decisions', "),
         (["show", "tree", "f.py:g", "--target", "metal"], "invalid choice: 'metal' (choose from 'c', 'cuda', "),

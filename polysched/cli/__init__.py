@@ -3,6 +3,7 @@
 polysched demo                                     the walk-through, then real nests, checked and timed
 polysched opt FILE.c -o OUT.c                      the file with kernels in place of its #pragma scop regions
 polysched opt FILE.c --target cuda -o OUT.cu       the same as one file for nvcc
+polysched cc -- gcc -O3 -c FILE.c ...                in place of a compiler: kernels where they gain, no pragmas
 polysched build MODEL.onnx -o DIR                  a network as one C file with its weights and an example
 polysched show tree|script|decisions|deps|... PLACE one stage of each nest at a place: FILE.c[:FUNCTION], FILE.py:NEST
 polysched show ssa|tensor|nest|source FILE.py:OP   an operator, @polysched.op, stage by stage
@@ -23,7 +24,7 @@ import argparse
 import sys
 from typing import Any
 
-from polysched.cli import build, demo, doctor, explain, inspect, opt, report, show, verify
+from polysched.cli import build, cc, demo, doctor, explain, inspect, opt, report, show, verify
 from polysched.cli.measuring import calibrate, db, tune
 from polysched.cli.streams import run_in_streams
 from polysched.support.version import __version__
@@ -51,7 +52,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True)
     walk = commands.add_parser("demo", help="the two-loop stencil step by step, then gemm, Jacobi and Seidel timed")
     walk.set_defaults(run=_demo)
-    for command in (opt, show, explain, report, inspect, verify, tune, db, calibrate, doctor, build):
+    for command in (opt, cc, show, explain, report, inspect, verify, tune, db, calibrate, doctor, build):
         command.add(commands)
     return parser
 

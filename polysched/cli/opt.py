@@ -1,4 +1,5 @@
-"""`polysched opt FILE.c -o OUT.c`: the file with kernels in place of its #pragma scop regions."""
+"""`polysched opt FILE.c -o OUT.c`: the file with kernels in place of its #pragma scop regions; with --auto, whole files
+without pragmas, into a folder with a report."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from polysched.cli import auto
 from polysched.cli.knobs import Commands, knobs, options_of
 from polysched.config.target import TARGETS
 from polysched.errors import InputError
@@ -20,6 +22,11 @@ def add(commands: Commands) -> None:
     what = "replace the #pragma scop regions of a C file by kernels"
     parser = commands.add_parser("opt", parents=[knobs()], help=what)
     parser.add_argument("file", metavar="FILE.c")
+    parser.add_argument("more", nargs="*", metavar="FILE.c", help="with --auto")
+    whole = "find the nests of whole files, and replace those that gain; -o names a folder, which gets a report, too"
+    parser.add_argument("--auto", action="store_true", help=whole)
+    flags = "with --auto: other options of the compiler that a file is read with, as in --cflags='-std=gnu99 -fopenmp'"
+    parser.add_argument("--cflags", default="", metavar="OPTIONS", help=flags)
     out_help = "the file to write; without it, standard output; with --target cuda, OUT.cu is all in one file for nvcc"
     parser.add_argument("-o", dest="out", metavar="OUT.c", help=out_help)
     going = "a region that cannot be compiled keeps its text, and the others go on, as they do without --no-keep-going"
@@ -39,6 +46,10 @@ def _script(text: str) -> tuple[str, str]:
 
 def run(given: argparse.Namespace) -> int:
     """2 if regions were refused and none has become another text; then nothing is written."""
+    if given.auto:
+        return auto.run(given)
+    if given.more:
+        raise InputError("several files are replaced with --auto alone", hint="polysched opt --auto FILE.c ... -o DIR")
     source, target = Path(given.file), Path(given.out) if given.out is not None else None
     kernels = TARGETS[given.target]
     if target is not None and target.exists() and source.exists() and target.samefile(source):

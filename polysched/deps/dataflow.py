@@ -121,5 +121,6 @@ def are_fed(statements: Iterable[Statement], array: str, flow: Iterable[Dependen
         match [a for a in scop.statement(d.source).writes if a.array == array]:
             case [write]:
                 fed = fed.union(isl.UnionMap.from_map(d.relation.reverse().apply_range(write.relation)))
-    reads = (a.relation.intersect_domain(s.domain) for s in statements for a in s.reads if a.array == array)
+    domains = ((s, s.domain.intersect_params(scop.context)) for s in statements)
+    reads = (a.relation.intersect_domain(domain) for s, domain in domains for a in s.reads if a.array == array)
     return all(isl.UnionMap.from_map(read).is_subset(fed) for read in reads)

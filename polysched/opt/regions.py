@@ -25,7 +25,9 @@ from polysched.ir.nodes import Call, For
 from polysched.model.counting.touched import touched_elements
 from polysched.model.extents import sizes_that_fit
 from polysched.opt.by_hand import Script
+from polysched.opt.own_arrays import Threaded, with_own_arrays
 from polysched.opt.unchanged import runs_the_same_loops
+from polysched.opt.worth import Worth, worth
 from polysched.pipeline import Compiled, optimize
 from polysched.plan.mapped import FOR_THREADS
 from polysched.support.entry import entry
@@ -44,6 +46,7 @@ class Outcome:
     before: str = ""  # the lines that are put before and after the region's text
     after: str = ""
     offload: Offload | None = None  # what they call
+    gains: str = ""  # what the kernel is predicted to gain
 
     @property
     def is_kept(self) -> bool:
@@ -65,6 +68,9 @@ class Job:
     in_one: bool = False  # for CUDA: the kernels are in front of a text that is C++ too
     options: Options | None = None
     always: bool = False  # kernels run where the region's own text is as good, too
+    must_win: bool = False  # they run where the cost model says that they win alone
+    has_threads: bool = False  # so does the text that they have to win against
+    openmp: str = "_OPENMP"  # the macro that says that there are threads
     scripts: Mapping[str, Script] = field(default_factory=dict)  # schedules by hand, by the names of nests
 
 
@@ -98,7 +104,12 @@ def assembled(data: bytes, outcomes: Sequence[Outcome], job: Job) -> Rewritten:
         old = data[outcome.begin : outcome.end]
         newline = b"\r\n" if old.endswith(b"\r\n") else b"\n"
         before, after = (part.encode().replace(b"\n", newline) for part in (outcome.before, outcome.after))
-        text += data[last : outcome.begin] + before + old + after
+        text += data[last : outcome.begin]
+        if before and text and not text.endswith(b"\n"):  # where pragmas have lines of their own, it ends with one
+            before = newline + before
+        if after and not old.endswith(b"\n"):
+            after = newline + after
+        text += before + old + after
         last = outcome.end
     offloads = [outcome.offload for outcome in outcomes if outcome.offload]
     emit = BACKENDS[job.target].emit_file
@@ -127,21 +138,32 @@ def outcome_of(region: Region, data: bytes, job: Job) -> Outcome:
     BudgetExceeded if that takes too long."""
     place = place_of(region.path, data, region.begin, region.function.name)
     kept = Outcome(begin=region.begin, end=region.end, place=place, summary="")
-    done = _compiled(region, job)
+    as_given = Threaded(region.function, job.options or Options())
+    nest = with_own_arrays(region.function, as_given.options, region.dead) if job.must_win else as_given
+    done = _compiled(region, job, nest)
     if isinstance(done, str):
         return replace(kept, summary=done)
-    offload, sizes = None, sizes_that_fit(done.scop, region.function)
+    offload, gains, sizes = None, "", sizes_that_fit(done.scop, region.function)
     if not TARGETS[job.target].has_grid:
         is_same = not job.always and runs_the_same_loops(done, region)
         only_on_threads = is_same or (done.rungs["mapping"] == FOR_THREADS and not job.always)
         if only_on_threads and not loops_on_threads(done.kernel):
             return replace(kept, summary=_keeps_order(done))
-        before, after = emit_region(done.kernel, region, sizes, only_on_threads=only_on_threads)
+        gained = Worth()
+        if job.must_win:
+            gained = worth(done, region.function, as_given.options, has_threads=job.has_threads)
+        if gained.why_not:
+            return replace(kept, summary=gained.why_not)
+        only_on_threads, gains = only_on_threads or gained.only_on_threads, gained.why
+        before, after = emit_region(
+            done.kernel, region, sizes, only_on_threads=only_on_threads, when=(*gained.when, *nest.when),
+            openmp=job.openmp,
+        )  # fmt: skip
     else:
         entry = _entry(f"{region.function.name}_of_{job.name}", region)
         offload = Offload(done.kernel, entry, touched_elements(done.scop))
         before, after = emit_call(done.kernel, region, sizes, entry, in_cuda=job.in_one)
-    return replace(kept, summary=_summary(done), before=before, after=after, offload=offload)
+    return replace(kept, summary=_summary(done), before=before, after=after, offload=offload, gains=gains)
 
 
 def place_of(path: str, data: bytes, begin: int, name: str) -> str:
@@ -150,9 +172,10 @@ def place_of(path: str, data: bytes, begin: int, name: str) -> str:
     return f"{path}:{line}: {name}"
 
 
-def _compiled(region: Region, job: Job) -> Compiled | str:
+def _compiled(region: Region, job: Job, nest: Threaded) -> Compiled | str:
     """The region compiled, or why it is better left alone."""
-    target, options, script = job.target, job.options, job.scripts.get(region.function.name)
+    target, script = job.target, job.scripts.get(region.function.name)
+    options = nest.options if job.options is not None else None
     calls = {node.fn for node in walk(region.function.body) if isinstance(node, Call) and not is_in_library(node)}
     if TARGETS[target].has_grid and calls:
         return f"{TARGETS[target].language} has no {', '.join(sorted(calls))}"
@@ -163,13 +186,13 @@ def _compiled(region: Region, job: Job) -> Compiled | str:
     schedule = script.schedule_of(region.function) if script else None
     if schedule and options == Options():  # no flag says otherwise
         options = schedule.history.options
-    done = optimize(region.function, target, schedule=schedule, options=options)
+    done = optimize(nest.function, target, schedule=schedule, options=options)
     if own := done.kernel.foreign:
         return f"{', '.join(each.name for each in own)} would have to be defined in front of its function"
     mapping, _, reason = done.rungs["mapping"].partition(", since ")
     if mapping == "the nest as it was given":
         raise BudgetExceeded(reason)
-    if mapping == "source order":
+    if mapping == "source order" and nest.function is region.function:
         return reason or _keeps_order(done)
     kinds = {node.kind for node in walk(done.kernel.body) if isinstance(node, For)}
     if TARGETS[target].has_grid and not any(kind.startswith("block.") for kind in kinds):

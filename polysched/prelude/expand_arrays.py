@@ -17,7 +17,7 @@ user's; the array itself gets what the last iteration left in it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 
@@ -39,8 +39,9 @@ from polysched.support import isl
 _SECONDS = 5.0  # for the dependences by which that is right
 
 
-def expand_arrays(fn: Function, *arrays: str) -> Function:
-    """`fn` with these array parameters expanded by the loops around all that uses them.
+def expand_arrays(fn: Function, *arrays: str, loops: int = 0, dead: tuple[str, ...] = ()) -> Function:
+    """`fn` with these array parameters expanded by the loops around all that uses them, or by so many of these. What
+    is left in those that are `dead` is nobody's.
 
     InputError for one that an iteration does not fill before it reads it; BudgetExceeded if that is not decided.
     """
@@ -48,13 +49,13 @@ def expand_arrays(fn: Function, *arrays: str) -> Function:
     found = dependences(scop, seconds=_SECONDS)
     names = fresh_names("t", used_names(fn))
     for name in arrays:
-        expansion = _expansion(fn, name, scop, found)
+        expansion = _expansion(fn, name, scop, found, loops)
         if expansion is None or not expansion.is_legal():
             if any(guess.array == name for guess in found.guesses):
                 raise BudgetExceeded(f"whether '{name}' may be expanded was not decided in {_SECONDS:g} s")
             message = f"'{name}' cannot have a copy for each iteration of the loops around all that uses it"
             raise InputError(message, hint="each of them has to fill what it reads, of an array that is a parameter")
-        fn = expansion.function(fn, names)
+        fn = expansion.function(fn, names, is_dead=name in dead)
     return fn
 
 
@@ -65,10 +66,23 @@ def arrays_to_expand(fn: Function, scop: Scop, dependences: Dependences) -> tupl
     return tuple(e.array.name for e in expansions if e and e.helps() and e.is_legal() and e.fits())
 
 
-def _expansion(fn: Function, name: str, scop: Scop, dependences: Dependences) -> _Expansion | None:
+def arrays_for_threads(fn: Function) -> tuple[str, ...]:
+    """The array parameters that alone keep the outermost loop around them from being parallel, none of which grows with
+    the sizes: what each of its iterations works in."""
+    scop = extract(fn)
+    found = dependences(scop, seconds=_SECONDS)
+    constant = [array.name for array in fn.arrays if array.shape and all(isinstance(e, Const) for e in array.shape)]
+    expansions = [e for name in constant if (e := _expansion(fn, name, scop, found, 1)) and e.is_legal()]
+    names = {e.array.name for e in expansions}
+    return tuple(e.array.name for e in expansions if e.helps(names))
+
+
+def _expansion(
+    fn: Function, name: str, scop: Scop, dependences: Dependences, count: int = 0
+) -> _Expansion | None:
     """What may be done about the array, if anything."""
     array = next((array for array in fn.arrays if array.name == name and array.shape), None)
-    loops = tuple(_loops_around(fn.body, name)) if array else ()
+    loops = tuple(_loops_around(fn.body, name))[: count or None] if array else ()
     if array is None or not loops or name not in stored(fn.body):
         return None
     users = tuple(s for s in scop.statements if s.iterators[: len(loops)] == tuple(loop.var for loop in loops))
@@ -94,7 +108,7 @@ class _Expansion:
     scop: Scop
     dependences: Dependences
 
-    def function(self, fn: Function, names: Iterator[str]) -> Function:
+    def function(self, fn: Function, names: Iterator[str], *, is_dead: bool) -> Function:
         """The function with a copy of the array for each iteration."""
         copy = replace(self.array, name=next(names), shape=self.extents + self.array.shape, space="private")
         own = tuple(Var(loop.var) for loop in self.loops)
@@ -105,7 +119,8 @@ class _Expansion:
                     return replace(node, array=copy.name, index=(*own, *index))
             return None
 
-        return replace(fn, body=(Alloc(copy), *rewrite(fn.body, rule), self.copied_back(copy, names)))
+        after = () if is_dead else (self.copied_back(copy, names),)
+        return replace(fn, body=(Alloc(copy), *rewrite(fn.body, rule), *after))
 
     def is_legal(self) -> bool:
         """Does every iteration fill what it reads, a box that is the same for all of them?"""
@@ -129,15 +144,17 @@ class _Expansion:
         must = all(access.must for access in touching)
         return same and must and are_fed(self.users, self.array.name, flow, self.scop)
 
-    def helps(self) -> bool:
-        """Is the outermost of the loops parallel but for the order of accesses to the array?"""
+    def helps(self, others: Set[str] = frozenset()) -> bool:
+        """Is the outermost of the loops parallel but for the order of accesses to the array, and to `others` that are
+        expanded, too?"""
+        expanded = {self.array.name, *others}
         inside = {statement.name for statement in self.users}
         carried = [
             d
             for d in self.dependences.of("flow", "anti", "output")
             if {d.source, d.sink} <= inside and not d.relation.is_subset(self.together(d.relation, 1))
         ]
-        return bool(carried) and all(d.array == self.array.name and d.kind != "flow" for d in carried)
+        return bool(carried) and all(d.array in expanded and d.kind != "flow" for d in carried)
 
     def together(self, relation: isl.Map, count: int) -> isl.Map:
         """{ S[i, ...] -> T[i', ...] : i = i' } for the first `count` iterators."""

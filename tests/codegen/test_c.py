@@ -198,8 +198,12 @@ def test_a_parallel_loop_inside_another_is_serial():
     ("kind", "when", "pragma"),
     [
         ("parallel", (), "#pragma omp parallel for schedule(static)"),
-        ("dynamic", (), "#pragma omp parallel for schedule(dynamic)"),
-        ("dynamic", (binary(">=", n, 3),), "#pragma omp parallel for schedule(dynamic) if(n >= 3)"),
+        ("dynamic", (), "#pragma omp parallel for schedule(dynamic, 1 + (n > 0 ? n : 0) / 512)"),
+        (
+            "dynamic",
+            (binary(">=", n, 3),),
+            "#pragma omp parallel for schedule(dynamic, 1 + (n > 0 ? n : 0) / 512) if(n >= 3)",
+        ),
         (
             "parallel",
             (binary(">=", n, 3), binary("<", n, 9)),

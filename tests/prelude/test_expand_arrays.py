@@ -17,7 +17,7 @@ from polysched.errors import InputError
 from polysched.ir.interp import interpret
 from polysched.ir.nodes import Function
 from polysched.model.extract import extract
-from polysched.prelude.expand_arrays import arrays_to_expand, expand_arrays
+from polysched.prelude.expand_arrays import arrays_for_threads, arrays_to_expand, expand_arrays
 
 
 @ps.nest
@@ -48,6 +48,29 @@ def test_a_row_that_each_iteration_fills_gets_one_for_each():
         "        for t1 in 0..m:\n"
         "            row[t1] = t0[n - 1, t1]"
     )
+
+
+@ps.nest
+def smoothed(a: ps.f64[n, 50, 40], row: ps.f64[40], other: ps.f64[40], n: ps.size):
+    for i in range(n):
+        for j in range(50):
+            for k in range(40):
+                row[k] = a[i, j, k] * 2.0
+                other[k] = a[i, j, 39 - k]
+            for k in range(1, 40):
+                a[i, j, k] = row[k - 1] + other[k]
+
+
+def test_rows_that_keep_threads_waiting_get_one_for_each_outermost_iteration():
+    fn = smoothed.function
+    assert arrays_for_threads(fn) == ("row", "other")
+    text = str(expand_arrays(fn, "row", "other", loops=1, dead=("row", "other")))
+    assert "alloc t0: private f64[n, 40]" in text and "t0[i, k] = a[i, j, k] * 2.0" in text
+    assert text.endswith("a[i, j, k] = t0[i, k - 1] + t1[i, k]"), "nobody reads what the last iteration leaves"
+
+
+def test_a_row_that_grows_with_the_sizes_is_none_for_threads():
+    assert arrays_for_threads(turned.function) == ()
 
 
 def test_its_loops_are_one_grid_on_a_gpu():

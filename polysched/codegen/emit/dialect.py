@@ -100,7 +100,7 @@ C = Dialect(
         {
             "serial": "",
             "parallel": "#pragma omp parallel for schedule(static)",
-            "dynamic": "#pragma omp parallel for schedule(dynamic)",
+            "dynamic": "#pragma omp parallel for schedule(dynamic{chunk})",
             "vector": "#pragma omp simd",
             "unrolled": "#pragma GCC unroll {count}",
         }

@@ -21,6 +21,7 @@ from polysched.codegen.emit.launch.census import Census
 from polysched.codegen.emit.source import Line
 from polysched.codegen.emit.spelling import BINDING, UNARY, Speller, is_narrow
 from polysched.config.heuristics.code import FEW_BYTES, REGISTER_BYTES, STACK_BYTES
+from polysched.config.heuristics.cpu import MOST_CHUNKS
 from polysched.config.target import LIMITS
 from polysched.errors import Loc, PolyschedError
 from polysched.ir.build import conjunction
@@ -265,6 +266,16 @@ class Printer(Speller):
         self.line(f"const {self.type(i64)} {end} = {self.expr(loop.hi)};")
         return end
 
+    def chunk(self, loop: For, most: int) -> str:
+        """How many iterations a thread takes at a time, where there may be many: to ask for each takes long."""
+        if loop.kind != "dynamic" or 0 < most <= MOST_CHUNKS:
+            return ""
+        if most:
+            return f", {most // MOST_CHUNKS + 1}"
+        lo, hi = self.expr(loop.lo, UNARY), self.expr(loop.hi, UNARY)
+        count = hi if lo == "0" else f"{hi} - {lo}"
+        return f", 1 + ({hi} > {lo} ? {count} : 0) / {MOST_CHUNKS}"
+
     def pragma(self, loop: For) -> str:
         """The line before the loop; within a parallel loop others run serially, within a vector loop all do."""
         if loop.kind not in self.dialect.pragmas:
@@ -278,7 +289,7 @@ class Printer(Speller):
         alike = PARALLEL if loop.kind in PARALLEL else {loop.kind}
         inside = not alike.isdisjoint(self.around) or "vector" in self.around
         most = most_trips(loop.lo, loop.hi, loop.step) or 0
-        pragma = self.dialect.pragmas[loop.kind].format(count=max(8, most))
+        pragma = self.dialect.pragmas[loop.kind].format(count=max(8, most), chunk=self.chunk(loop, most))
         if not pragma or (inside and loop.kind != "unrolled"):
             return ""
         only = f" simdlen({loop.width})" if loop.width else ""

@@ -73,14 +73,23 @@ _WIDTH = 105  # of the lines of a condition
 
 
 def emit_region(
-    kernel: Function, region: Region, valid_sizes: isl.Set, *, only_on_threads: bool = False
+    kernel: Function,
+    region: Region,
+    valid_sizes: isl.Set,
+    *,
+    only_on_threads: bool = False,
+    when: tuple[Expr, ...] = (),
+    openmp: str = "_OPENMP",
 ) -> tuple[str, str]:
     """The lines before and after the region's own text, which make that the other branch of an `if`.
 
     `kernel` is what became of the region's nest; its accesses are in bounds for `valid_sizes`, { : ... }.
-    `only_on_threads` leaves calls to the region's own text that would run it on one thread.
+    `only_on_threads` leaves calls to the region's own text that would run it on one thread, as calls are left for which
+    `when`, of sizes, is not true. `openmp` is the macro that says that there are threads.
     """
-    return _Block(kernel, region, only_on_threads=only_on_threads).wrap(valid_sizes)
+    block = _Block(kernel, region, only_on_threads=only_on_threads)
+    block.when, block.openmp = when, openmp
+    return block.wrap(valid_sizes)
 
 
 def emit_call(
@@ -105,6 +114,8 @@ class _Block(Printer):
         self.names = Names(RESERVED | region.taken | set(self.macros.values()))
         self.needs_apart = self.needs_same = self.needs_threads = False
         self.threaded = loops_on_threads(kernel)
+        self.when: tuple[Expr, ...] = ()
+        self.openmp = "_OPENMP"
 
     def wrap(self, valid_sizes: isl.Set) -> tuple[str, str]:
         body = self.printed(2, self.kernel)
@@ -181,6 +192,7 @@ class _Block(Printer):
     def tests(self, valid_sizes: isl.Set) -> Iterator[str]:
         """What must hold, each a condition in C; the assumptions are about the sizes as the user has them."""
         yield from self.assumed()
+        yield from (self.expr(test, BINDING["|"]) for test in self.when)
         for test in flattened(condition(valid_sizes.gist(self.assumed_signs())), "&&"):
             if test != Const(True, boolean):
                 yield self.expr(test, BINDING["|"])
@@ -241,6 +253,7 @@ class _Block(Printer):
             self.line(f"long long {self.region.outside} = 0;")
         distances = {name for rows in self.region.rows for name in rows.distances.values()}
         tests = [test for test in self.assumed() if distances.isdisjoint(re.findall(r"\w+", test))]
+        tests += [self.several_threads()] if self.only_on_threads and self.region.rows else []
         for rows in self.region.rows:
             self.lines += ["    " + line for line in declared_rows(rows, tests, self.names.fresh)]
 
@@ -287,7 +300,7 @@ class _Block(Printer):
             self.line("#pragma GCC diagnostic push")
             self.line('#pragma GCC diagnostic ignored "-Wunknown-pragmas"')
         if self.needs_threads:
-            self.line("#ifdef _OPENMP")
+            self.line(f"#ifdef {self.openmp}")
             self.line("extern int (omp_get_max_threads)(void);")  # in brackets it is no macro of that name
             self.line(f"#define {self.macros['threads']} (omp_get_max_threads)()")
             self.line("#else")

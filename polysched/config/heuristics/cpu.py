@@ -60,6 +60,7 @@ LARGE_SIZE = 1 << 16  # what sizes that are not known are taken for there: the g
 
 # Threads: operations from which on starting them pays, of loops that are scalar, SIMD, and bound by memory.
 OPERATIONS, SIMD_OPERATIONS, STREAM_OPERATIONS = 60_000, 400_000, 1_600_000
+MOST_CHUNKS = 512  # of an uneven loop: enough to even it out, and few enough to be asked for in no time
 PARTS_OF_EXTENT = 2  # at least, where what a tile has of it is counted
 OPERATIONS_OF_A_CALL, OPERATIONS_OF_AN_UPDATE = 20, 4  # what they count as
 PARTS = 32  # of a sum on threads: more than there are threads, few enough to be combined in no time

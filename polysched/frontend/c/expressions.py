@@ -50,7 +50,7 @@ class Expressions(Elements):
             case CursorKind.MEMBER_REF_EXPR if variable(node) is not None:
                 return self.name(node)
             case CursorKind.ARRAY_SUBSCRIPT_EXPR:
-                return self.load(node)
+                return self.load(node) if variable(node) is None else self.name(node)
             case CursorKind.MEMBER_REF_EXPR if is_of_element(node):
                 return self.load(node)
             case CursorKind.UNARY_OPERATOR:

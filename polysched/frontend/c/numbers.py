@@ -132,11 +132,13 @@ class Numbers(ABC):
         variables = self.variables
         changing = variables.written | (variables.declared - variables.loops) | self.arguments.keys()
         for part in parts(node):
-            if part.kind in (CursorKind.ARRAY_SUBSCRIPT_EXPR, CursorKind.CALL_EXPR) or unary_operator(part) == "*":
+            is_element = part.kind == CursorKind.ARRAY_SUBSCRIPT_EXPR and variable(part) is None
+            if is_element or part.kind == CursorKind.CALL_EXPR or unary_operator(part) == "*":
                 return constant(node) is None
             if part.kind.is_expression() and not is_integer(part):
                 return constant(node) is None
-            decl = variable(part) if part.kind in _NAMES else None
+            is_name = part.kind in _NAMES or part.kind == CursorKind.ARRAY_SUBSCRIPT_EXPR
+            decl = variable(part) if is_name else None
             if decl is not None and key(decl) not in variables.bindings and key(decl) in changing:
                 return True
         return False
@@ -176,7 +178,7 @@ class Numbers(ABC):
             return Const(int(number)) if fits(int(number), i64) else None
         below = operands(node)
         match node.kind:
-            case kind if kind in _NAMES:
+            case kind if kind in _NAMES or (kind == CursorKind.ARRAY_SUBSCRIPT_EXPR and variable(node) is not None):
                 decl = variable(node)
                 assert decl is not None, "has_data refuses the rest"
                 if (bound := self.bound(decl, node)) is not None:

@@ -26,7 +26,7 @@ _USUAL = 100
 _SECONDS = 2.0  # to show one requirement, or to find what must be assumed for it
 
 
-def _is_usual(good: isl.Set, sizes: tuple[str, ...]) -> bool:
+def is_usual(good: isl.Set, sizes: tuple[str, ...]) -> bool:
     """Does the condition hold where all parameters are of one moderate size? m <= n does, and n <= 0 does not."""
     space = AffineSpace("", (), sizes)
     values = (space.where(Binary("==", Var(size), Const(_USUAL))).params() for size in sizes)
@@ -60,7 +60,7 @@ class Proofs(Known):
             raise Unproven("it does whenever the loops around it run")
         varies = {node.name for node in walk(condition) if isinstance(node, Var)} & set(space.iterators)
         good = bad.complement() if varies else space.where(condition).params()
-        if self.sparing and not _is_usual(good, sizes):
+        if self.sparing and not is_usual(good, sizes):
             raise Unproven("it does for usual parameters")
         text = self.text(good, sizes) or self.text(good.complement().remove_divs().complement(), sizes)
         if not text:

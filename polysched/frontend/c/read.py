@@ -19,14 +19,15 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 
-from clang.cindex import StorageClass
+from clang.cindex import CursorKind, StorageClass, TypeKind
 
 from polysched.errors import InputError
 from polysched.frontend.c.expressions import Expressions
-from polysched.frontend.c.file.clang import Node
+from polysched.frontend.c.file.clang import Node, walk
 from polysched.frontend.c.file.macros import Macros
 from polysched.frontend.c.file.marked import (
     Marked,
+    Pragma,
     macros_of_keywords,
     marked_region,
     pragma_pairs,
@@ -34,12 +35,13 @@ from polysched.frontend.c.file.marked import (
     require_read,
     require_visible,
 )
-from polysched.frontend.c.file.names import Field, Key, key, mentions, root
+from polysched.frontend.c.file.names import Field, Key, Member, key, mentions, named_entries, root
 from polysched.frontend.c.file.preprocessed import preprocessed
 from polysched.frontend.c.file.source import Source, parse
 from polysched.frontend.c.flow.finals import kept
 from polysched.frontend.c.flow.inline import bodies_in
 from polysched.frontend.c.memory.apart import exposed_in_memory, fixed, interleaved, named, typed, unaliased
+from polysched.frontend.c.memory.entries import arrays_of_entries, base_of
 from polysched.frontend.c.memory.rows import pointer_rows
 from polysched.frontend.c.memory.structures import guarded
 from polysched.frontend.c.proofs import Proofs, product_text
@@ -108,10 +110,16 @@ def open_c(
 ) -> CFile:
     """The file, or `data` in its place; InputError for pragmas that do not pair and for what clang cannot parse."""
     source = parse(path, include, define, data)
+    return file_of(Macros(source), pragma_pairs(source), pure)
+
+
+def file_of(macros: Macros, pairs: Iterable[tuple[Pragma, Pragma]], pure: tuple[str, ...] = ()) -> CFile:
+    """The file with regions between these pragmas."""
+    source = macros.source
     names: dict[str, int] = {}
     found: list[Marked | InputError] = []
     spans: list[tuple[int, int, str]] = []
-    for pair in pragma_pairs(source):
+    for pair in pairs:
         try:
             marked: Marked | InputError = marked_region(source, pair)
         except InputError as error:
@@ -121,7 +129,7 @@ def open_c(
         name = function if names[function] == 1 else f"{function}_{names[function]}"
         found.append(marked)
         spans.append((pair[0].after, pair[1].line, name))
-    return CFile(Macros(source), tuple(found), tuple(spans), frozenset(pure))
+    return CFile(macros, tuple(found), tuple(spans), frozenset(pure))
 
 
 def _region(macros: Macros, marked: Marked, name: str, pure: frozenset[str]) -> Region:
@@ -129,6 +137,12 @@ def _region(macros: Macros, marked: Marked, name: str, pure: frozenset[str]) -> 
     require_own_text(source, marked)
     require_read(source, marked)
     called = bodies_in(marked.statements)
+    with named_entries(arrays_of_entries(marked.statements, called)):
+        return _read(macros, marked, name, pure, called)
+
+
+def _read(macros: Macros, marked: Marked, name: str, pure: frozenset[str], called: list[Node]) -> Region:
+    source = macros.source
     variables = find_variables(source, marked.function, marked.statements, called)
     left = kept(marked, variables)
     variables.loops, variables.written = variables.loops - left, variables.written | left
@@ -176,6 +190,7 @@ def _region(macros: Macros, marked: Marked, name: str, pure: frozenset[str]) -> 
         interleaved=interleaved(shared, variables),
         fixed=tuple(fixed(function, shared, variables)),
         rows=rows,
+        dead=_dead(marked, variables, shared),
         typed=typed(shared, variables),
         assumptions=tuple(dict.fromkeys(chain(*reached.values(), *sized, proofs.assumptions))),
         macros=expansions,
@@ -233,6 +248,26 @@ def _temporaries(
         ):
             found.append(replace(array, space="private"))
     return found
+
+
+def _dead(marked: Marked, variables: Variables, arrays: Iterable[Array]) -> frozenset[str]:
+    """Arrays of the function's own that nothing reads behind the region, and that nothing points to."""
+    function = marked.function
+    elements = {base_of(node) for node in walk(function) if node.kind == CursorKind.ARRAY_SUBSCRIPT_EXPR}
+    named: dict[Key, bool] = {}  # are all its mentions bases of elements?
+    for node, decl in mentions(function):
+        is_element = node.extent.start.offset in elements
+        named[key(decl)] = named.get(key(decl), True) and is_element
+    found = set()
+    for array in arrays:
+        decl = variables.decls[array.name]
+        is_own = not isinstance(decl, Member | Field) and decl.kind == CursorKind.VAR_DECL and bool(array.shape)
+        if not is_own or decl.type.get_canonical().kind != TypeKind.CONSTANTARRAY or variables.is_exposed(decl):
+            continue
+        rank_is_whole = "*" not in decl.type.get_canonical().spelling
+        if rank_is_whole and named.get(key(decl)) and not read_after(marked.path, marked.statements, key(decl)):
+            found.add(array.name)
+    return frozenset(found)
 
 
 # --- the nest

@@ -61,6 +61,7 @@ class Region:
     typed: frozenset[frozenset[str]] = frozenset()  # pairs of arrays that are apart by C's types, and by no test
     fixed: tuple[tuple[str, str], ...] = ()  # places in memory, and arrays whose stores must not change what is there
     rows: tuple[Rows, ...] = ()
+    dead: frozenset[str] = frozenset()  # arrays of the function's own that nothing reads behind the region
     outside: str = ""  # a variable that the new text declares, for the calls that stay in their order, and
     calls: Mapping[str, tuple[int, str]] = field(default_factory=dict)  # such calls: parameters, and what they are in C
     assumptions: tuple[str, ...]  # C conditions, in names visible at the region

@@ -22,6 +22,7 @@ from polysched.frontend.c.file.clang import Node, bare, children, operator, stri
 from polysched.frontend.c.file.heads import head_of
 from polysched.frontend.c.file.names import Decl, Field, Key, Member, key, mentions, set_by, variable
 from polysched.frontend.c.file.source import Source
+from polysched.frontend.c.memory.origins import are_apart
 from polysched.frontend.c.types import dtype_of, greatest, may_alias
 from polysched.ir.dtypes import DType, i64
 from polysched.ir.node import walk as walk_ir
@@ -122,10 +123,12 @@ class Variables:
         return self.source.has_may_alias or one.bits == 8 or (other is not None and may_alias(one, other))
 
     def differ(self, one: Array, other: Array) -> bool:
-        """Are two arrays apart by their types? Those of a variable never change; memory that pointers lead to takes the
-        type that it is written as, after it was read as another."""
-        are_reached = all(is_pointer(self.decls[array.name]) for array in (one, other))
-        return not are_reached and not self.may_alias(one.dtype, other.dtype)
+        """Are two arrays apart by their types, or by what calls give a static function? Types of a variable never
+        change; memory that pointers lead to takes the type that it is written as, after it was read as another."""
+        decls = [self.decls[array.name] for array in (one, other)]
+        if not all(map(is_pointer, decls)) and not self.may_alias(one.dtype, other.dtype):
+            return True
+        return not self.rows.keys() & {one.name, other.name} and are_apart(self.source, *decls)
 
     def order(self, name: str) -> tuple[int, str]:
         """Where it is declared, for a list in the user's order."""

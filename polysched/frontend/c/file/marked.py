@@ -69,6 +69,11 @@ def pragma_pairs(source: Source) -> list[tuple[Pragma, Pragma]]:
     return list(zip(pragmas[::2], pragmas[1::2], strict=True))
 
 
+def pair_around(begin: int, end: int) -> tuple[Pragma, Pragma]:
+    """As if pragmas stood right before and behind these bytes, which hold whole statements."""
+    return Pragma("scop", begin, begin, begin), Pragma("endscop", end, end, end)
+
+
 def _pragmas(source: Source) -> Iterator[Pragma]:
     """The pragmas of ours that the preprocessor sees: not those in comments, strings, or left out by #if."""
     out = skipped(source.unit)

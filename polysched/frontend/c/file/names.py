@@ -3,13 +3,14 @@
     A                       the variable A
     net->layer.output       a member: of what net->layer is, which is where net points to
     nodes[i].x              no name: another one for each i
+    dims[0]                 an entry of an array that the region only reads, and only at such places
 
 Members are to a region as variables are, but their structure has to be there, and others may point to them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -19,7 +20,17 @@ from typing import TypeAlias
 
 from clang.cindex import Cursor, CursorKind, SourceLocation, SourceRange, StorageClass, TLSKind, Type, TypeKind
 
-from polysched.frontend.c.file.clang import Node, children, operands, operator, stripped, unary_operator, walk
+from polysched.frontend.c.file.clang import (
+    Node,
+    children,
+    constant,
+    is_integer,
+    operands,
+    operator,
+    stripped,
+    unary_operator,
+    walk,
+)
 
 Key = tuple[str, int]
 
@@ -80,6 +91,21 @@ class Member:
 
 
 @dataclass(frozen=True, eq=False)
+class Entry(Member):
+    """An element at constant subscripts, as a member of its array; `field` is where it is named, too."""
+
+    subscripts: tuple[int, ...]
+
+    @property
+    def spelling(self) -> str:
+        return f"{self.of.spelling}{''.join(f'[{k}]' for k in self.subscripts)}"
+
+    @cached_property
+    def hash(self) -> int:
+        return hash((key(self.of), self.subscripts))
+
+
+@dataclass(frozen=True, eq=False)
 class Field:
     """A member of every structure of an array, which stands for the declaration of an array of its own."""
 
@@ -118,6 +144,7 @@ class Field:
 
 
 Decl: TypeAlias = Cursor | Member | Field
+_OF_ENTRIES: ContextVar[Set[Key]] = ContextVar("of_entries", default=frozenset())
 _COPIES: ContextVar[Mapping[Key, Decl]] = ContextVar("copies", default=MappingProxyType({}))
 
 
@@ -126,6 +153,9 @@ def variable(node: Node) -> Decl | None:
     node = stripped(node)
     if node.kind == CursorKind.MEMBER_REF_EXPR:
         return _member(node)
+    if node.kind == CursorKind.ARRAY_SUBSCRIPT_EXPR and (of_entries := _OF_ENTRIES.get()):
+        entry = entry_of(node)
+        return entry if entry is not None and key(entry.of) in of_entries else None
     if node.kind != CursorKind.DECL_REF_EXPR:
         return None
     decl = node.referenced
@@ -142,6 +172,43 @@ def copied(copies: Mapping[Key, Decl]) -> Iterator[None]:
         yield
     finally:
         _COPIES.reset(before)
+
+
+@contextmanager
+def named_entries(arrays: Set[Key]) -> Iterator[None]:
+    """Elements of these arrays at constant subscripts have names."""
+    before = _OF_ENTRIES.set(arrays)
+    try:
+        yield
+    finally:
+        _OF_ENTRIES.reset(before)
+
+
+def entry_of(node: Node) -> Entry | None:
+    """What the expression is of an array of integers, if all its subscripts are constants that are not negative."""
+    whole, subscripts = stripped(node), list[int]()
+    node = whole
+    while node.kind == CursorKind.ARRAY_SUBSCRIPT_EXPR:
+        pointer, subscript = sorted(children(node), key=is_integer)
+        number = constant(subscript)
+        if number is None or number < 0:
+            return None
+        subscripts.insert(0, int(number))
+        node = stripped(pointer)
+    if node.kind != CursorKind.DECL_REF_EXPR or not subscripts or not is_integer(whole):
+        return None
+    decl = node.referenced
+    is_variable = decl is not None and decl.kind in (CursorKind.VAR_DECL, CursorKind.PARM_DECL)
+    if not is_variable or "volatile" in decl.type.get_canonical().spelling or "*" in _behind_first(decl.type):
+        return None
+    is_array = decl.kind == CursorKind.VAR_DECL and decl.type.get_canonical().kind != TypeKind.POINTER
+    return Entry(decl, whole, whole, not is_array, tuple(subscripts))
+
+
+def _behind_first(kind: Type) -> str:
+    """What the array holds, without the first pointer: rows of pointers are reached by several."""
+    text = kind.get_canonical().spelling
+    return text.replace("*", "", 1) if "[" not in text else text
 
 
 def _member(node: Node) -> Member | None:

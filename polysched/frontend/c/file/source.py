@@ -32,7 +32,7 @@ from clang.cindex import (
 )
 
 from polysched.errors import InputError, Loc
-from polysched.frontend.c.file.clang import Node
+from polysched.frontend.c.file.clang import Node, stripped, walk
 
 
 @dataclass(frozen=True)
@@ -89,6 +89,24 @@ class Source:
         return any(word in line for lines in (self.lines, *map(_lines, headers)) for line in lines)
 
     @cached_property
+    def calls(self) -> Mapping[int, list[Node] | None]:
+        """Where each function is called, by its hash; None where it is named otherwise, too. Also in text that the main
+        file includes."""
+        found: dict[int, list[Node] | None] = {}
+        callees: set[tuple[int, int]] = set()
+        for node in walk(self.unit.cursor):
+            if node.kind == CursorKind.CALL_EXPR and (function := node.referenced) is not None:
+                callee = stripped(next(node.get_children()))
+                callees.add((callee.hash, callee.extent.start.offset))
+                if (calls := found.setdefault(function.canonical.hash, [])) is not None:
+                    calls.append(node)
+            elif node.kind == CursorKind.DECL_REF_EXPR and (function := node.referenced) is not None:
+                is_call = (node.hash, node.extent.start.offset) in callees
+                if function.kind == CursorKind.FUNCTION_DECL and not is_call:
+                    found[function.canonical.hash] = None
+        return found
+
+    @cached_property
     def names(self) -> frozenset[str]:
         """Identifiers and keywords of the file, macros, and what the headers declare."""
         words = (TokenKind.IDENTIFIER, TokenKind.KEYWORD)
@@ -98,12 +116,16 @@ class Source:
 
 
 def parse(
-    path: str, include: Sequence[str] = (), define: Sequence[str] = (), data: bytes | None = None
+    path: str,
+    include: Sequence[str] = (),
+    define: Sequence[str] = (),
+    data: bytes | None = None,
+    flags: Sequence[str] = (),
 ) -> Source:
-    """The file, or `data` in its place, as gcc reads it with `-I include` and `-D define`; InputError with clang's
-    message if not."""
+    """The file, or `data` in its place, as gcc reads it with `-I include`, `-D define` and other `flags`; InputError
+    with clang's message if not."""
     data = read(path) if data is None else data
-    given = (*(f"-I{folder}" for folder in include), *(f"-D{name}" for name in define))
+    given = (*(f"-I{folder}" for folder in include), *(f"-D{name}" for name in define), *flags)
     arguments = ("-x", "c", *_AS_GCC, *given, *compiler_headers())
     record = TranslationUnit.PARSE_DETAILED_PROCESSING_RECORD
     try:

@@ -6,7 +6,8 @@
             R[i][j] = 0;
 
 So the rows are apart, and overlaps with other arrays are tested as those of any array. Pointers are read in that test
-which the text reads, too: all from the first row that it uses to the last. InputError where it may leave some out.
+which the text reads, too: all from the first row that it uses to the last. Where it leaves some out at some sizes, as
+R[i - 1] and R[i + 1] leave out R[1] of three, the kernel is not called; InputError where it may do so at usual sizes.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from functools import reduce
 
 from polysched.errors import InputError
 from polysched.frontend.c.expressions import Expressions
-from polysched.frontend.c.proofs import Proofs, c_text
+from polysched.frontend.c.proofs import Proofs, c_text, is_usual
 from polysched.frontend.c.region import Rows
 from polysched.frontend.c.shapes import extent_of
 from polysched.frontend.c.variables import is_pointer
@@ -51,9 +52,16 @@ def _rows(name: str, body: tuple[Stmt, ...], arrays: dict[str, Array], read: Exp
     if writer := next((each for each in writers if is_pointer(variables.decls[each])), None):
         raise refused(f"a store to '{writer}' may change them")
     uses = [(access.index, where) for access, where in accesses(body) if access.array == name]
-    box = isl.decided(lambda: _box(uses, rank - 1, read.proofs), unknown=None, seconds=_SECONDS)
-    if box is None:
+    found = isl.decided(lambda: _box(uses, rank - 1, read.proofs), unknown=None, seconds=_SECONDS)
+    if found is None:
         raise refused("which of its rows are used depends on data, or is no range")
+    box, holes = found
+    if not holes.is_empty():
+        whole = holes.complement()
+        test = read.proofs.text(whole, _sizes(box)) if is_usual(whole, _sizes(box)) else ""
+        if not test:
+            raise refused("which of its rows are used depends on data, or is no range")
+        read.proofs.assumptions.append(test)
     with clock.running(_SECONDS):
         least = extent_of(((index[-1], where) for index, where in uses), read.proofs)
     bounds = [bound for k in range(rank - 1) if (bound := _bounds(box, k, read.proofs)) is not None]
@@ -72,8 +80,11 @@ def _rows(name: str, body: tuple[Stmt, ...], arrays: dict[str, Array], read: Exp
     )
 
 
-def _box(uses: list[tuple[tuple[Expr, ...], Where]], rank: int, proofs: Proofs) -> isl.Set | None:
-    """The first subscripts of all accesses, if they surely are all of a box; None if they are not."""
+def _box(
+    uses: list[tuple[tuple[Expr, ...], Where]], rank: int, proofs: Proofs
+) -> tuple[isl.Set, isl.Set] | None:
+    """The box around the first subscripts of all accesses, and the sizes, { : ... }, at which these may not be all of
+    it; None if that is at all sizes."""
     may: list[isl.Set] = []
     must: list[isl.Set] = []
     for index, where in uses:
@@ -94,7 +105,9 @@ def _box(uses: list[tuple[tuple[Expr, ...], Where]], rank: int, proofs: Proofs) 
         return None
     surely, perhaps = reduce(isl.Set.union, must), reduce(isl.Set.union, may)
     box = reduce(isl.Set.flat_product, (_hull(surely, k) for k in range(rank)))
-    return box.coalesce() if surely.is_equal(box) and perhaps.is_subset(box) else None
+    holes = box.subtract(surely).union(perhaps.subtract(box)).params()
+    holes = holes if holes.is_empty() else holes.remove_divs().coalesce()
+    return None if box.params().is_subset(holes) and not box.is_empty() else (box.coalesce(), holes)
 
 
 def _one(box: isl.Set, k: int) -> isl.Set:

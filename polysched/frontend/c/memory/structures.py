@@ -91,11 +91,16 @@ def _reached(where: Where, proofs: Proofs, variables: Variables) -> tuple[str, .
             return None
     text = proofs.text(known.params(), space.sizes)
     ranges = [test for size in space.sizes for test in variables.range_of(size)]
-    behind = [test for test in proofs.assumptions if "->" in test and test not in ranges]
-    if not text or (behind and any("->" in variables.expressions[size] for size in space.sizes)):
+    behind = [test for test in proofs.assumptions if _is_behind(test) and test not in ranges]
+    if not text or (behind and any(_is_behind(variables.expressions[size]) for size in space.sizes)):
         return None
     plain = (assumption for assumption in proofs.assumptions if assumption not in behind)
     return tuple(test for test in dict.fromkeys((*ranges, *plain, text)) if test != "1")
+
+
+def _is_behind(text: str) -> bool:
+    """Does the C text read what a pointer leads to?"""
+    return "->" in text or ("[" in text and not text.startswith("sizeof("))
 
 
 def guarded(decl: Decl, text: str, conditions: dict[Key, tuple[str, ...]]) -> str:
