@@ -13,6 +13,7 @@ from polysched.networks.groups import Group
 from polysched.networks.kernels import Kernels
 from polysched.networks.places import Places
 from polysched.networks.plan import Plan
+from polysched.networks.running.weights import Weights
 from polysched.pipeline import Compiled
 
 
@@ -24,6 +25,7 @@ class Built:
     stages: Mapping[str, Graph] = field(repr=False)
     kernels: Kernels = field(repr=False)
     compiled: Mapping[str, Compiled] = field(repr=False)
+    weights: tuple[Weights, ...] = field(repr=False)  # of each call: constants, and what was made of them
     plan: Plan = field(repr=False)
     constants: Mapping[str, np.ndarray] = field(repr=False)
     options: Options = field(repr=False)

@@ -1,7 +1,7 @@
 """A group of nodes as one nest, and all nests of a network compiled: each distinct one once, on all cores.
 
 Names in a nest count from one, so two groups that compute the same of other arrays are one text, which is the key; the
-weights are parameters of it. Single numbers are part of the text.
+weights are parameters of it, known to be constant. Single numbers are part of the text.
 """
 
 from __future__ import annotations
@@ -48,21 +48,25 @@ class Kernels:
 
     calls: tuple[Run, ...]
     nests: Mapping[str, Function]  # by name
+    constants: Mapping[str, tuple[str, ...]]  # of each nest, the parameters that are constant in all calls
 
 
 def kernels(groups: Sequence[Group], constants: Mapping[str, np.ndarray], contents: Mapping[str, str]) -> Kernels:
     """The nests of the groups; `contents` has the hash of a constant by the name of its value."""
     calls: list[Run] = []
     nests: dict[str, Function] = {}
-    names: dict[str, str] = {}  # by text
+    names: dict[tuple[str, tuple[str, ...]], str] = {}  # by the text, and what is constant in it
+    fixed: dict[str, tuple[str, ...]] = {}
     for group in groups:
         nest, arguments = nest_of(group, constants, contents)
-        text = str(nest)
-        if text not in names:
-            names[text] = f"k{len(names)}_{re.sub(r'[^a-z0-9]+', '_', group.title.lower())[:40]}"
-            nests[names[text]] = replace(nest, name=names[text])
-        calls.append(Run(names[text], group, arguments))
-    return Kernels(tuple(calls), nests)
+        constant = tuple(name for name, what in arguments.items() if isinstance(what, np.ndarray))
+        key = str(nest), constant
+        if key not in names:
+            names[key] = f"k{len(names)}_{re.sub(r'[^a-z0-9]+', '_', group.title.lower())[:40]}"
+            nests[names[key]] = replace(nest, name=names[key])
+            fixed[names[key]] = constant
+        calls.append(Run(names[key], group, arguments))
+    return Kernels(tuple(calls), nests, fixed)
 
 
 def nest_of(
@@ -94,11 +98,13 @@ def node_of(operation: Operation, make: Expressions) -> Node:
     return Node(operation.kind, label, since, given, defaults(operation.kind, since), len(operation.results), make)
 
 
-def compiled(nests: Mapping[str, Function], options: Options) -> dict[str, Compiled]:
+def compiled(made: Kernels, options: Options) -> dict[str, Compiled]:
     """All of the nests, compiled and loaded."""
+    nests = made.nests
+    options_of = {name: replace(options, constants=made.constants[name]) for name in nests}
     count = min(len(nests), os.cpu_count() or 1)
     if count <= 1 or multiprocessing.current_process().daemon:  # which may start no others
-        return {name: _loaded(name, nest, options) for name, nest in nests.items()}
+        return {name: _loaded(name, nest, options_of[name]) for name, nest in nests.items()}
     idle: SimpleQueue[Worker] = SimpleQueue()
     workers = [Worker() for _ in range(count)]
     for worker in workers:
@@ -107,7 +113,7 @@ def compiled(nests: Mapping[str, Function], options: Options) -> dict[str, Compi
     def one(name: str) -> Compiled:
         worker = idle.get()
         try:
-            done: Compiled = worker.call(_SECONDS, _compile, nests[name], options)
+            done: Compiled = worker.call(_SECONDS, _compile, nests[name], options_of[name])
         except BudgetExceeded as error:
             raise BudgetExceeded(f"kernel {name}: {error}") from None
         except InputError as error:

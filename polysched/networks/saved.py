@@ -121,8 +121,8 @@ class _Weights:
 
 
 def _constants(net: Built) -> Iterator[np.ndarray]:
-    for call in net.kernels.calls:
-        yield from (each for each in call.arguments.values() if isinstance(each, np.ndarray))
+    for weights in net.weights:
+        yield from weights.values()
     yield from (net.constants[root] for _, root in net.plan.copied if root in net.constants)
 
 
@@ -137,6 +137,8 @@ def _program(net: Built, names: _Names, weights: _Weights) -> str:
     for name in dict.fromkeys(call.kernel for call in net.kernels.calls):
         source = net.compiled[name].source
         for part in _paragraphs(source):
+            if source.prepare and part.startswith(f"void {source.prepare.entry}("):
+                continue  # it has run: the file of weights has what it makes
             if part.startswith(f"void {source.entry}("):
                 kernels.append(f"static {part}")
             elif "#include" in part:
@@ -170,15 +172,17 @@ def _is_whole(text: str) -> bool:
 
 
 def _call_lines(net: Built, names: _Names, weights: _Weights) -> Iterator[str]:
-    for call in net.kernels.calls:
+    for call, own in zip(net.kernels.calls, net.weights, strict=True):
         source, nest = net.compiled[call.kernel].source, net.kernels.nests[call.kernel]
-        types = {array.name: _C_TYPES[array.dtype.name] for array in nest.arrays}
+        prepared = source.prepare.arrays if source.prepare else ()
+        types = {array.name: _C_TYPES[array.dtype.name] for array in (*nest.arrays, *prepared)}
         stored = {value.name for value in call.group.outputs}
-        written = {own for own, what in call.arguments.items() if isinstance(what, str) and what in stored}
+        written = {name for name, what in call.arguments.items() if isinstance(what, str) and what in stored}
         places = []
         for parameter in source.parameters:
             const = "" if parameter in written else "const "
-            places.append(f"({const}{types[parameter]} *){_place(net, names, weights, call.arguments[parameter])}")
+            what = own[parameter] if parameter in own else call.arguments[parameter]
+            places.append(f"({const}{types[parameter]} *){_place(net, names, weights, what)}")
         yield f"{source.entry}({', '.join(places)});"
 
 

@@ -109,7 +109,7 @@ class CpuProgram(HostProgram):
             self.library[_RELEASE]()
 
     @cached_property
-    def _zero_divisor(self) -> ctypes.c_int | None:
+    def zero_divisor(self) -> ctypes.c_int | None:
         """What tells that an integer was divided by zero; None where the text makes no such division."""
         return ctypes.c_int.in_dll(self.library, ZERO_DIVISOR) if hasattr(self.library, ZERO_DIVISOR) else None
 
@@ -131,7 +131,7 @@ class CpuProgram(HostProgram):
 
     def enter(self, entry: Any, values: list[Any]) -> None:
         """Calls a function of the program."""
-        told = self._zero_divisor
+        told = self.zero_divisor
         if told is not None:
             told.value = 0
         forked.call(self._enter, entry, values)

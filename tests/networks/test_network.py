@@ -158,3 +158,21 @@ def test_constants_of_batch_norms_do_not_take_names_of_the_file():
     made = model(nodes, {"x": [1, 3, 2, 2]}, ["y"], {name: a.astype(np.float32) for name, a in weights.items()})
     x = random.standard_normal((1, 3, 2, 2), dtype=np.float32)
     assert np.allclose(ps.network(made)(x=x)[0], right(made, x=x)[0], atol=1e-5)
+
+
+def test_weights_are_packed_once(tmp_path):
+    """Two layers share a kernel, and each has panels of its own; so does the C, which has no function to make them."""
+    random = np.random.default_rng(6)
+    weights = {name: random.standard_normal((256, 256), dtype=np.float32) / 16 for name in "ab"}
+    nodes = [helper.make_node("MatMul", [i, w], [o]) for i, w, o in (("x", "a", "p"), ("p", "b", "y"))]
+    made = model(nodes, {"x": [64, 256]}, ["y"], weights)
+    net = ps.network(made)
+    assert (len(net.groups), len(net.kernels.nests)) == (2, 1)
+    (first,), (second,) = (each.values() for each in net.weights)
+    assert all(name.endswith("prepared") for each in net.weights for name in each)
+    assert not np.array_equal(first, second)
+    x = random.standard_normal((64, 256), dtype=np.float32)
+    assert np.allclose(net(x=x)[0], right(made, x=x)[0], atol=1e-5)
+    folder = net.save(tmp_path)
+    assert "_prepare(" not in (folder / "tiny.c").read_text()
+    assert first.tobytes() in (folder / "tiny.bin").read_bytes()
