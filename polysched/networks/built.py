@@ -15,6 +15,7 @@ from polysched.networks.places import Places
 from polysched.networks.plan import Plan
 from polysched.networks.running.weights import Weights
 from polysched.pipeline import Compiled
+from polysched.runtime.cpu import CpuProgram
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +26,7 @@ class Built:
     stages: Mapping[str, Graph] = field(repr=False)
     kernels: Kernels = field(repr=False)
     compiled: Mapping[str, Compiled] = field(repr=False)
+    programs: Mapping[str, CpuProgram] = field(repr=False)  # of the kernels, loaded
     weights: tuple[Weights, ...] = field(repr=False)  # of each call: constants, and what was made of them
     plan: Plan = field(repr=False)
     constants: Mapping[str, np.ndarray] = field(repr=False)

@@ -27,6 +27,7 @@ from polysched.networks.groups import Group
 from polysched.networks.node import Node
 from polysched.networks.operators.all import lowered
 from polysched.networks.reading.schema import defaults, latest
+from polysched.networks.running.programs import program
 from polysched.pipeline import Compiled, optimize
 from polysched.support.worker import Worker
 
@@ -141,7 +142,7 @@ def _loaded(name: str, nest: Function, options: Options) -> Compiled:
 def _compile(nest: Function, options: Options) -> Compiled:
     """The kernel, whose library is in the cache then."""
     done = optimize(nest, options=_exact_where_it_jumps(nest, options))
-    _ = done.program
+    program(done)
     return done
 
 

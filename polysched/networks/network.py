@@ -29,6 +29,7 @@ from polysched.networks.plan import planned
 from polysched.networks.reading.reader import read
 from polysched.networks.report import report
 from polysched.networks.running.bound import Bound
+from polysched.networks.running.programs import program
 from polysched.networks.running.weights import weights_of
 from polysched.networks.saved import save
 from polysched.support.entry import entries, entry
@@ -93,12 +94,14 @@ def network(
             raise InputError(f"the constant {fault}")
     made = kernels(grouped(graph, fuse=fuse), weights, contents)
     done = compiled(made, options)
+    programs = {name: program(each) for name, each in done.items()}
     return Network(
         name=graph.name,
         stages=stages,
         kernels=made,
         compiled=done,
-        weights=weights_of(made, done),
+        programs=programs,
+        weights=weights_of(made, programs),
         plan=planned(graph, made.calls, found.outputs),
         constants={name: weights[key] for name, key in contents.items()},
         options=options,

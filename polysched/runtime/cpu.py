@@ -160,14 +160,16 @@ def load(
     contract: bool = False,
     fast_math: bool = False,
     quickly: bool = False,
+    libraries: tuple[str, ...] = (),
 ) -> CpuProgram:
     """`source` compiled and loaded; `fn` is the function as the user calls it, before `linearize`. With `contract`,
     a * b + c of floats may be rounded once; with `fast_math`, floats are reassociated; `quickly` compiled, it runs
-    slower."""
+    slower. `libraries` come before those of the system."""
     flags = (*c_flags(source.text, contract=contract, fast_math=fast_math), *source.flags)
     flags = tuple("-O1" if quickly and flag == "-O3" else flag for flag in flags)
     found = libmvec_has(source.text)
-    flags, libraries = (*flags, *(f"-D{MACRO}{name}" for name in found)), WITH_LIBMVEC if found else ("-lm",)
+    flags = (*flags, *(f"-D{MACRO}{name}" for name in found))
+    libraries = (*libraries, *(WITH_LIBMVEC if found else ("-lm",)))
     ahead = _KEPT_MEMORY.read_text() if "malloc(" in source.text else ""
     path = compile_shared(source.text, source.entry, flags=flags, libraries=libraries, ahead=ahead)
     library = open_library(str(path))

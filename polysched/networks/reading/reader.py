@@ -106,7 +106,7 @@ class _Reader:
         dims = info.type.tensor_type.shape.dim
         shape = self.shapes.get(info.name)
         shape = tuple(self._extent(info.name, k, dim) for k, dim in enumerate(dims)) if shape is None else tuple(shape)
-        stated = [dim.dim_value for dim in dims]
+        stated = [max(dim.dim_value, 0) for dim in dims]  # some exporters write -1 for what is open
         if len(shape) != len(stated) or any(n and n != m for n, m in zip(stated, shape, strict=True)):
             raise InputError(
                 f"input '{info.name}' is given the shape {shape}, and has {tuple(n or '?' for n in stated)}"
@@ -120,7 +120,9 @@ class _Reader:
     def _bound(self, info: Any, kind: str) -> np.ndarray:
         """The value that an input is given for good."""
         array, stated = np.asarray(self.given[info.name]), info.type.tensor_type.shape.dim
-        wanted = [dim.dim_value for dim in stated] if info.type.tensor_type.HasField("shape") else [0] * array.ndim
+        wanted = (
+            [max(dim.dim_value, 0) for dim in stated] if info.type.tensor_type.HasField("shape") else [0] * array.ndim
+        )
         fits = len(wanted) == array.ndim and all(n in (0, m) for n, m in zip(wanted, array.shape, strict=True))
         if not fits or (kind in ALL and array.dtype != ALL[kind].numpy):
             shape = ", ".join(str(n or "?") for n in wanted)
@@ -130,7 +132,7 @@ class _Reader:
         return array
 
     def _extent(self, name: str, axis: int, dim: Any) -> int:
-        if not dim.HasField("dim_value"):
+        if not dim.HasField("dim_value") or dim.dim_value < 0:
             called = f" '{dim.dim_param}'" if dim.dim_param else ""
             hint = f'give all of them, as in shapes={{"{name}": (1, ...)}}'
             raise InputError(f"dimension {axis}{called} of input '{name}' is not known", hint=hint)

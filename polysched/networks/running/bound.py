@@ -29,8 +29,7 @@ class Bound:
         self.alone = Lock()  # calls of several threads come one after the other, since they share the buffers
         calls = list(zip(net.kernels.calls, net.weights, strict=True))
         self.arrays = [self._arguments(call, weights) for call, weights in calls]
-        programs = [net.compiled[call.kernel].program for call, _ in calls]
-        self.step = driver(programs, self.arrays)  # type: ignore[arg-type]  # which are for C alone
+        self.step = driver([net.programs[call.kernel] for call, _ in calls], self.arrays)
 
     def run(self, given: Mapping[str, Any]) -> tuple[np.ndarray, ...]:
         """The results; LaunchError for inputs of other names, shapes or types, or places outside."""

@@ -1,10 +1,10 @@
 """All calls of a network as one function in C, so that between two kernels there is nothing but the call.
 
-    void run(void *const *f, void *const *p)
-    {
-        ((void (*)(void *, void *))f[0])(p[0], p[1]);       kernel by kernel: its address, and those of its arrays
-        ((void (*)(void *))f[1])(p[2]);
-    }
+void run(void *const *f, void *const *p)
+{
+    ((void (*)(void *, void *))f[0])(p[0], p[1]);       kernel by kernel: its address, and those of its arrays
+    ((void (*)(void *))f[1])(p[2]);
+}
 """
 
 from __future__ import annotations

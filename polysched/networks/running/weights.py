@@ -14,12 +14,13 @@ import numpy as np
 
 from polysched.ir.nodes import Function
 from polysched.networks.kernels import Kernels
-from polysched.pipeline import Compiled
+from polysched.runtime.bound import bind
+from polysched.runtime.cpu import CpuProgram
 
 Weights = Mapping[str, np.ndarray]  # of one call, by the name of a parameter of the entry
 
 
-def weights_of(kernels: Kernels, compiled: Mapping[str, Compiled]) -> tuple[Weights, ...]:
+def weights_of(kernels: Kernels, programs: Mapping[str, CpuProgram]) -> tuple[Weights, ...]:
     """Of each call, in order; those of equal constants are the same arrays."""
     known: dict[tuple[object, ...], Weights] = {}
     found = []
@@ -28,13 +29,15 @@ def weights_of(kernels: Kernels, compiled: Mapping[str, Compiled]) -> tuple[Weig
         arrays = {name: array for name, array in given.items() if isinstance(array, np.ndarray)}
         key = (call.kernel, *map(id, arrays.values()))
         if key not in known:
-            known[key] = _weights(compiled[call.kernel], kernels.nests[call.kernel], arrays)
+            known[key] = _weights(programs[call.kernel], kernels.nests[call.kernel], arrays)
         found.append(known[key])
     return tuple(found)
 
 
-def _weights(done: Compiled, nest: Function, constants: Mapping[str, np.ndarray]) -> Weights:
+def _weights(program: CpuProgram, nest: Function, constants: Mapping[str, np.ndarray]) -> Weights:
     own = {array.name: tuple(int(str(extent)) for extent in array.shape) for array in nest.arrays}
     arrays = {name: np.ascontiguousarray(array).reshape(own[name]) for name, array in constants.items()}
-    made = done.bind(**arrays).prepared if done.source.prepare else {}
-    return {name: array for name, array in {**arrays, **made}.items() if name in done.source.parameters}
+    if program.prepares is None:
+        return arrays
+    arrays |= bind(program, nest, tuple(constants), arrays).prepared
+    return {name: array for name, array in arrays.items() if name in program.prepares.parameters}
