@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from hashlib import sha256
 
 import numpy as np
 
 from polysched.ir.graph.operations import Graph, Operation, TensorType, Value
 from polysched.ir.rename import fresh_names
 from polysched.networks.array import dtype_of
+from polysched.networks.reading.entries import hash_of
 from polysched.networks.reading.schema import defaults, latest
 
 _EPSILON = "epsilon"
@@ -76,7 +76,7 @@ def _free(name: str, taken: set[str]) -> str:
 
 
 def _constant(name: str, content: np.ndarray, constants: dict[str, np.ndarray]) -> Operation:
-    key = sha256(f"{content.dtype} {content.shape} ".encode() + content.tobytes()).hexdigest()[:16]
+    key = hash_of(content)
     constants[key] = content
     value = Value(name, TensorType(dtype_of(content), content.shape))
     return Operation(kind="Const", results=(value,), attributes=(("content", key),))

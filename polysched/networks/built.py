@@ -31,6 +31,7 @@ class Built:
     plan: Plan = field(repr=False)
     constants: Mapping[str, np.ndarray] = field(repr=False)
     options: Options = field(repr=False)
+    narrow: Mapping[str, str] = field(repr=False)  # inputs and results of types that kernels take as bits
     places: tuple[Places, ...] = field(repr=False)  # which inputs give to gathers and scatters
 
     @property

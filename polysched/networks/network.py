@@ -105,6 +105,7 @@ def network(
         plan=planned(graph, made.calls, found.outputs),
         constants={name: weights[key] for name, key in contents.items()},
         options=options,
+        narrow=found.narrow,
         places=tuple(each for each in places if each.name not in contents),
     )
 

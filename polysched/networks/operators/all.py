@@ -5,6 +5,7 @@ from polysched.networks.operators import (  # noqa: F401
     convolutions,
     gathers,
     movement,
+    narrow,
     normal,
     pointwise,
     pools,

@@ -11,6 +11,7 @@ import numpy as np
 from polysched.frontend import tensor as te
 from polysched.networks.array import Array, Index, constant
 from polysched.networks.node import Node
+from polysched.networks.operators.pointwise import dtype_named
 from polysched.networks.operators.table import operator
 
 
@@ -85,6 +86,15 @@ def flatten(node: Node, x: Array) -> Array:
     axis = int(node.get("axis", 1))
     axis = axis + x.rank if axis < 0 else axis
     return reshaped(node, x, [prod(x.shape[:axis]), prod(x.shape[axis:])])
+
+
+@operator("BitCast")
+def bit_cast(node: Node, x: Array) -> Array:
+    """The same memory, read as another type: a view, of which this is the type alone."""
+    dtype = dtype_named(node, "to")
+    if dtype.bits != x.dtype.bits:
+        raise node.refusal(f"{x.dtype} has other bits than {dtype}", "cast it instead")
+    return node.make.compute(x.shape, dtype, lambda i: constant(0, dtype))
 
 
 def _axes(node: Node, operand: Array | None, rank: int) -> list[int] | None:

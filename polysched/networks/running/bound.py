@@ -13,6 +13,7 @@ from polysched.ir.graph.operations import Value
 from polysched.networks.array import shape_of
 from polysched.networks.built import Built
 from polysched.networks.kernels import Run
+from polysched.networks.narrow import array_type, bits
 from polysched.networks.running.driver import driver
 from polysched.networks.running.weights import Weights
 from polysched.runtime.aligned import aligned
@@ -33,6 +34,7 @@ class Bound:
 
     def run(self, given: Mapping[str, Any]) -> tuple[np.ndarray, ...]:
         """The results; LaunchError for inputs of other names, shapes or types, or places outside."""
+        given = {name: self._taken(name, array) for name, array in given.items()}
         _require(given, self.inputs)
         for fault in (each.fault(np.asarray(given[each.name])) for each in self.net.places):
             if fault:
@@ -44,7 +46,19 @@ class Bound:
             for number, name in self.net.plan.copied:
                 result = self.results[number]
                 result.reshape(-1).view(np.uint8)[...] = self._bytes(name, result.nbytes)
-            return tuple(each.copy() for each in self.results)
+            return tuple(
+                self._given(name, each) for (name, _), each in zip(self.net.plan.results, self.results, strict=True)
+            )
+
+    def _taken(self, name: str, array: Any) -> np.ndarray:
+        """What kernels take of an input."""
+        found, kind = np.asarray(array), self.net.narrow.get(name)
+        return bits(found) if kind and found.dtype == array_type(kind) else found
+
+    def _given(self, name: str, result: np.ndarray) -> np.ndarray:
+        """A result as a new array."""
+        copy = result.copy()
+        return copy.view(array_type(self.net.narrow[name])) if name in self.net.narrow else copy
 
     def _arguments(self, call: Run, weights: Weights) -> list[np.ndarray]:
         """What the entry of the kernel takes, in order."""
