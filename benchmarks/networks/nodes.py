@@ -1,9 +1,9 @@
 """The node tests of ONNX: `python -m benchmarks.networks.nodes [WORDS ...] [--list]`.
 
 Each case is read, compiled and run as a user's network is, in a process that is given 60 s, and held against its data:
-floats within 1e-3, halves within 4e-3, bfloat16 within 1.6e-2, or the case's own tolerance. An input that decides a shape is given as a
-constant, which is counted apart, as are cases that consist of constants alone. What is refused is counted by the
-reason. WORDS choose cases.
+floats within 1e-3, halves within 4e-3, bfloat16 within 1.6e-2, or the case's own tolerance. An input that decides a
+shape is given as a constant, which is counted apart, as are cases that consist of constants alone. What is refused is
+counted by the reason. WORDS choose cases.
 """
 
 from __future__ import annotations

@@ -11,7 +11,8 @@ from polysched.config.options import Options
 from polysched.ir.graph.operations import Graph
 from polysched.networks.groups import Group
 from polysched.networks.kernels import Kernels
-from polysched.networks.places import Places
+from polysched.networks.passes.guards import Guard
+from polysched.networks.passes.places import Places
 from polysched.networks.plan import Plan
 from polysched.networks.running.weights import Weights
 from polysched.pipeline import Compiled
@@ -33,6 +34,7 @@ class Built:
     options: Options = field(repr=False)
     narrow: Mapping[str, str] = field(repr=False)  # inputs and results of types that kernels take as bits
     places: tuple[Places, ...] = field(repr=False)  # which inputs give to gathers and scatters
+    guards: tuple[Guard, ...] = field(repr=False)  # what tells of places outside
 
     @property
     def graph(self) -> Graph:

@@ -20,11 +20,12 @@ from polysched.config.options import Options, require_options
 from polysched.errors import InputError
 from polysched.ir.graph.cse import eliminate
 from polysched.ir.graph.operations import Graph
-from polysched.networks.batch_norm import without_batch_norms
 from polysched.networks.built import Built
 from polysched.networks.groups import grouped
 from polysched.networks.kernels import compiled, kernels
-from polysched.networks.places import places_of
+from polysched.networks.passes.batch_norm import without_batch_norms
+from polysched.networks.passes.guards import guarded
+from polysched.networks.passes.places import places_of
 from polysched.networks.plan import planned
 from polysched.networks.reading.reader import read
 from polysched.networks.report import report
@@ -86,9 +87,10 @@ def network(
     stages = {"read": found.graph}
     stages["batch norm"] = without_batch_norms(stages["read"], weights)
     stages["eliminate"] = eliminate(stages["batch norm"])
-    graph = stages["eliminate"]
+    places = places_of(stages["eliminate"])
+    stages["guards"], guards = guarded(stages["eliminate"])
+    graph = stages["guards"]
     contents = contents_of(graph)
-    places = places_of(graph)
     for fault in (each.fault(weights[contents[each.name]]) for each in places if each.name in contents):
         if fault:
             raise InputError(f"the constant {fault}")
@@ -103,6 +105,7 @@ def network(
         programs=programs,
         weights=weights_of(made, programs),
         plan=planned(graph, made.calls, found.outputs),
+        guards=guards,
         constants={name: weights[key] for name, key in contents.items()},
         options=options,
         narrow=found.narrow,

@@ -4,6 +4,7 @@ from polysched.networks.operators import (  # noqa: F401
     broadcast,
     convolutions,
     gathers,
+    guards,
     movement,
     narrow,
     normal,

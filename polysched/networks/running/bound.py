@@ -43,6 +43,9 @@ class Bound:
             for name, buffer in self.inputs.items():
                 buffer[...] = given[name]
             self.step()
+            for guard in self.net.guards:
+                if self._bytes(guard.value, 1)[0]:
+                    raise LaunchError(guard.message)
             for number, name in self.net.plan.copied:
                 result = self.results[number]
                 result.reshape(-1).view(np.uint8)[...] = self._bytes(name, result.nbytes)

@@ -1,8 +1,9 @@
-"""Places that inputs and constants give to gathers and scatters, which kernels trust: within what they have to be.
+"""Places that inputs and constants give to gathers and scatters: checked before anything runs.
 
     %y = Gather(%x, %i) : f32[2], %x : f32[4]      ->      elements of i are from -4 to 3
 
-Also through casts and views. Places that the network computes are trusted.
+Also through casts and views. `guards.py` sees to all places that are no constants while the network runs; here the
+message can say which is wrong.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def places_of(graph: Graph) -> tuple[Places, ...]:
 
 
 def _of(operation: Operation, maker: Mapping[str, Operation]) -> Iterator[Places]:
-    if (bounds := _bounds(operation)) is None:
+    if (bounds := bounds_of(operation)) is None:
         return
     least, most = (np.array(bound) for bound in bounds)
     of = operation.operands[1]
@@ -51,7 +52,7 @@ def _of(operation: Operation, maker: Mapping[str, Operation]) -> Iterator[Places
         yield Places(source, shape_of(of), least, most, f"%{operation.results[0].name} ({operation.kind})")
 
 
-def _bounds(operation: Operation) -> tuple[object, object] | None:
+def bounds_of(operation: Operation) -> tuple[object, object] | None:
     """The least and the greatest place."""
     given = dict(operation.attributes)
     if operation.kind in _ALONG_AN_AXIS:
