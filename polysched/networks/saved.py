@@ -260,9 +260,7 @@ def _makefile(net: Built, names: Names, text: str) -> str:
     fast_math = all(each.options.fast_math for each in net.compiled.values())  # they are one file
     flags = c_flags(text, contract=net.options.contract_floats, fast_math=fast_math)
     extra = sorted({flag for each in net.compiled.values() for flag in each.source.flags})
-    if any(
-        each.kind == "View" and each.operands[0].type.dtype != each.results[0].type.dtype for each in _operations(net)
-    ):
+    if any(_is_other_type(each) for each in net.graph.body.operations):
         extra.append("-fno-strict-aliasing")  # memory that is stored as one type and read as another
     return _MAKEFILE.substitute(net=names.net, flags=" ".join([*flags, *extra]))
 

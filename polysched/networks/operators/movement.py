@@ -11,7 +11,7 @@ import numpy as np
 from polysched.frontend import tensor as te
 from polysched.networks.array import Array, Index, constant
 from polysched.networks.node import Node
-from polysched.networks.operators.pointwise import dtype_named
+from polysched.networks.operators.elements.pointwise import dtype_named
 from polysched.networks.operators.table import operator
 
 

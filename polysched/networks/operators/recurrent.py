@@ -15,7 +15,7 @@ from typing import Any
 from polysched.frontend import tensor as te
 from polysched.networks.array import Array, Index, constant
 from polysched.networks.node import Node
-from polysched.networks.operators.pointwise import sigmoid
+from polysched.networks.operators.elements.pointwise import sigmoid
 from polysched.networks.operators.table import operator
 
 Value = Any

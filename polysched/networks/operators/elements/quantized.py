@@ -9,7 +9,7 @@ from polysched.frontend import tensor as te
 from polysched.ir.dtypes import f32, i32, u8
 from polysched.networks.array import Array, Index, constant
 from polysched.networks.node import Node
-from polysched.networks.operators.pointwise import dtype_named
+from polysched.networks.operators.elements.pointwise import dtype_named
 from polysched.networks.operators.products import quantized
 from polysched.networks.operators.reductions import reduced
 from polysched.networks.operators.table import operator
