@@ -15,6 +15,14 @@ from polysched.networks.operators.elements.pointwise import dtype_named
 from polysched.networks.operators.table import operator
 
 
+@operator("Dropout")
+def dropout(node: Node, x: Array, ratio: Array | None = None, training: Array | None = None) -> Array:
+    """What drops nothing is left out when the file is read."""
+    if training is not None and node.constant(training, "training_mode").any():
+        node.constant(ratio, "ratio")
+    raise node.refusal("elements are dropped by chance", "networks run, and are not trained: export for inference")
+
+
 @operator("Identity", pointwise=True)
 def identity(node: Node, x: Array) -> Array:
     return node.make.copied(x)

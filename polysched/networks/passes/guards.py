@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from polysched.ir.dtypes import boolean
 from polysched.ir.graph.operations import Graph, Operation, TensorType, Value
 from polysched.ir.rename import fresh_names
 from polysched.networks.passes.places import bounds_of
+
+Attributes = tuple[tuple[str, tuple[int, ...]], ...]
 
 
 @dataclass(frozen=True)
@@ -30,26 +30,26 @@ def guarded(graph: Graph) -> tuple[Graph, tuple[Guard, ...]]:
     """`graph`, with what guards tell among its results, behind its own."""
     maker = {result.name: each for each in graph.body.operations for result in each.results}
     taken = set(maker) | {value.name for value in graph.body.arguments}
-    made: dict[tuple[str, tuple[tuple[str, object], ...]], tuple[Operation, Operation]] = {}  # by what is guarded
+    made: dict[tuple[str, Attributes], tuple[Operation, Operation]] = {}  # by what is guarded
     operations: list[Operation] = []
     guards: dict[str, Guard] = {}
     for operation in graph.body.operations:
         bounds = bounds_of(operation)
-        if bounds is None or _is_constant(operation.operands[1], maker):
+        if bounds is None or _is_constant(operation.operands[bounds.operand], maker):
             operations.append(operation)
             continue
-        places = operation.operands[1]
-        attributes = tuple((name, _numbers(bound)) for name, bound in zip(("least", "most"), bounds, strict=True))
+        places, attributes = operation.operands[bounds.operand], (("least", bounds.least), ("most", bounds.most))
         key = places.name, attributes
         if key not in made:
             made[key] = _pair(places, attributes, taken)
             operations += made[key]
         within, outside = (each.results[0] for each in made[key])
-        least, most = (dict(attributes)[name] for name in ("least", "most"))
         reader = f"%{operation.results[0].name} ({operation.kind})"
-        told = f"'{places.name}' gives places to {reader} that are not from {_text(least)} to {_text(most)}"
+        told = (
+            f"'{places.name}' gives places to {reader} that are not from {_text(bounds.least)} to {_text(bounds.most)}"
+        )
         guards.setdefault(outside.name, Guard(outside.name, told))
-        operands = (operation.operands[0], within, *operation.operands[2:])
+        operands = tuple(within if k == bounds.operand else each for k, each in enumerate(operation.operands))
         operations.append(replace(operation, operands=operands))
     if not guards:
         return graph, ()
@@ -58,9 +58,7 @@ def guarded(graph: Graph) -> tuple[Graph, tuple[Guard, ...]]:
     return replace(graph, body=body), tuple(guards.values())
 
 
-def _pair(
-    places: Value, attributes: tuple[tuple[str, tuple[int, ...]], ...], taken: set[str]
-) -> tuple[Operation, Operation]:
+def _pair(places: Value, attributes: Attributes, taken: set[str]) -> tuple[Operation, Operation]:
     within = Value(_free(f"{places.name}.within", taken), places.type)
     outside = Value(_free(f"{places.name}.outside", taken), TensorType(boolean))
     return (
@@ -73,11 +71,6 @@ def _free(name: str, taken: set[str]) -> str:
     found = name if name not in taken else next(fresh_names(name, taken))
     taken.add(found)
     return found
-
-
-def _numbers(bound: object) -> tuple[int, ...]:
-    """One for all, or one for each index of the last axis."""
-    return tuple(int(number) for number in np.atleast_1d(np.asarray(bound)))
 
 
 def _text(numbers: tuple[int, ...]) -> str:

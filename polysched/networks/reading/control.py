@@ -121,7 +121,9 @@ def _stacked(label: str, parts: Sequence[Entry], axis: int, read: Read) -> Entry
     """The parts, one behind the other along a new axis."""
     if not parts:
         raise InputError(f"{label}: a loop without turns has no results to stack", hint="give it one turn at least")
-    units = [_node(read, "Unsqueeze", part, np.array([axis], np.int64)) for part in parts]
+    shape = list(_shape(parts[0]))
+    shape.insert(axis % (len(shape) + 1), 1)
+    units = [_node(read, "Reshape", part, np.array(shape, np.int64)) for part in parts]
     return _node(read, "Concat", *units, axis=axis % len(_shape(units[0])))
 
 

@@ -192,5 +192,7 @@ def _is_dropout(proto: Any, operands: list[Any], opset: int) -> bool:
         return False
     if opset < 7:
         return bool(attributes_of(proto).get("is_test", 0))
-    training = operands[2] if len(operands) > 2 else None
+    training, ratio = (operands[k] if len(operands) > k else None for k in (2, 1))
+    if isinstance(ratio, np.ndarray) and not ratio.any():
+        return True
     return training is None or (isinstance(training, np.ndarray) and not training.any())

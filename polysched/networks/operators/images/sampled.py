@@ -134,7 +134,7 @@ def roi_align(node: Node, x: Array, regions: Array, images: Array) -> Array:
         return start + i[2 + axis].astype(x.dtype) * width + step
 
     def element(i: Index) -> Value:
-        image = te.maximum(0, te.minimum(images[(i[0],)].astype(i64), x.shape[0] - 1))
+        image = images[(i[0],)].astype(i64)
         corners, tests = [], []
         for axis in range(2):
             at, extent = place(i, axis), x.shape[2 + axis]

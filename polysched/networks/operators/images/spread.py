@@ -42,6 +42,11 @@ def columns_to_image(node: Node, x: Array, image_of: Array, block_of: Array) -> 
     return node.make.compute((x.shape[0], channels, *image), x.dtype, element)
 
 
+def _kept(place: Value, last: int) -> Value:
+    """A place inside, where another shape than the usual one leaves no guard."""
+    return te.maximum(0, te.minimum(place, last))
+
+
 @operator("MaxUnpool")
 def max_unpool(node: Node, x: Array, places: Array, shape_of: Array | None = None) -> Array:
     """Zeros, but the elements at their places in the flat array of the usual shape."""
@@ -55,7 +60,7 @@ def max_unpool(node: Node, x: Array, places: Array, shape_of: Array | None = Non
     last = prod(shape) - 1
 
     def store(i: Index) -> Any:
-        return (te.maximum(0, te.minimum(places[i].astype(i64), last)),), x[i]
+        return (_kept(places[i].astype(i64), last),), x[i]
 
     filled = node.make.update(flat, x.shape, store)
     whole = list(shape) if shape_of is None else node.integers(shape_of, "output_shape")
