@@ -9,7 +9,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from queue import SimpleQueue
@@ -22,7 +22,7 @@ from polysched.ir.graph.operations import Operation
 from polysched.ir.node import walk
 from polysched.ir.nodes import Call, Function
 from polysched.networks.array import Array, shape_of
-from polysched.networks.expressions import Expressions
+from polysched.networks.expressions import Expressions, channels_last
 from polysched.networks.groups import Group
 from polysched.networks.node import Node
 from polysched.networks.operators.all import lowered
@@ -52,14 +52,20 @@ class Kernels:
     constants: Mapping[str, tuple[str, ...]]  # of each nest, the parameters that are constant in all calls
 
 
-def kernels(groups: Sequence[Group], constants: Mapping[str, np.ndarray], contents: Mapping[str, str]) -> Kernels:
-    """The nests of the groups; `contents` has the hash of a constant by the name of its value."""
+def kernels(
+    groups: Sequence[Group],
+    constants: Mapping[str, np.ndarray],
+    contents: Mapping[str, str],
+    last: Set[str] = frozenset(),
+) -> Kernels:
+    """The nests of the groups; `contents` has the hash of a constant by the name of its value, and `last` the values
+    that lie in memory with their channels as the last axis."""
     calls: list[Run] = []
     nests: dict[str, Function] = {}
     names: dict[tuple[str, tuple[str, ...]], str] = {}  # by the text, and what is constant in it
     fixed: dict[str, tuple[str, ...]] = {}
     for group in groups:
-        nest, arguments = nest_of(group, constants, contents)
+        nest, arguments = nest_of(group, constants, contents, last)
         constant = tuple(name for name, what in arguments.items() if isinstance(what, np.ndarray))
         key = str(nest), constant
         if key not in names:
@@ -71,17 +77,20 @@ def kernels(groups: Sequence[Group], constants: Mapping[str, np.ndarray], conten
 
 
 def nest_of(
-    group: Group, constants: Mapping[str, np.ndarray], contents: Mapping[str, str]
+    group: Group, constants: Mapping[str, np.ndarray], contents: Mapping[str, str], last: Set[str]
 ) -> tuple[Function, dict[str, str | np.ndarray]]:
     """The nest, and what its parameters are."""
-    make = Expressions()
+    make = Expressions(last=any(value.name in last for value in group.outputs))
+    weights = {each.operands[1].name for each in group.operations if each.kind == "Conv"} if make.last else set()
     arrays: dict[str, Array] = {}
     arguments: dict[str, str | np.ndarray] = {}
     for value in group.inputs:
         if value.name in contents:
-            arrays[value.name] = make.constant(constants[contents[value.name]])
+            content = constants[contents[value.name]]
+            arrays[value.name] = make.constant(content, outputs_last(content.ndim) if value.name in weights else ())
             continue
-        arrays[value.name] = make.given(shape_of(value), value.type.dtype)
+        order = channels_last(len(shape_of(value))) if value.name in last else ()
+        arrays[value.name] = make.given(shape_of(value), value.type.dtype, order)
         arguments[make.parameters[-1].name] = value.name
     for operation in group.operations:
         results = lowered(node_of(operation, make), [arrays[v.name] if v.name else None for v in operation.operands])
@@ -90,6 +99,11 @@ def nest_of(
     arguments |= make.contents
     arguments |= {own: value.name for own, value in zip(outputs, group.outputs, strict=True)}
     return nest, {array.name: arguments[array.name] for array in nest.arrays}
+
+
+def outputs_last(rank: int) -> tuple[int, ...]:
+    """The axes of weights as they are read: by place in the window, then channel, then result."""
+    return (*range(2, rank), 1, 0)
 
 
 def node_of(operation: Operation, make: Expressions) -> Node:

@@ -25,6 +25,7 @@ from polysched.networks.groups import grouped
 from polysched.networks.kernels import compiled, kernels
 from polysched.networks.passes.batch_norm import without_batch_norms
 from polysched.networks.passes.guards import guarded
+from polysched.networks.passes.layouts import values_last
 from polysched.networks.passes.places import places_of
 from polysched.networks.plan import planned
 from polysched.networks.reading.reader import read
@@ -94,7 +95,8 @@ def network(
     for fault in (each.fault(weights[contents[each.name]]) for each in places if each.name in contents):
         if fault:
             raise InputError(f"the constant {fault}")
-    made = kernels(grouped(graph, fuse=fuse), weights, contents)
+    groups = grouped(graph, fuse=fuse)
+    made = kernels(groups, weights, contents, values_last(graph, groups, contents.keys()))
     done = compiled(made, options)
     programs = {name: program(each) for name, each in done.items()}
     return Network(
