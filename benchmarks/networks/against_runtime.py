@@ -2,7 +2,8 @@
 
 MODEL is a model by its name in `models.py`, or a file; open dimensions of files are 1. Each side has a process of its
 own, and they run in turns, so that neither's idle threads stand in the other's way. Outputs are compared first: the
-greatest difference by the greatest output. The ratio is ONNX Runtime's time by ours: above one, ours is faster.
+greatest difference, by the greatest output if that is above one. The ratio is ONNX Runtime's time by ours: above one,
+ours is faster.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ def compared(model: Model, threads: int) -> float:
     for end in ends.values():
         end.send(inputs)
     (said, results), (_, right) = (end.recv() for end in ends.values())
-    error = max(float(np.abs(a - b).max() / np.abs(b).max()) for a, b in zip(results, right, strict=True))
+    error = max(float(np.abs(a - b).max() / max(1.0, np.abs(b).max())) for a, b in zip(results, right, strict=True))
     times: dict[str, list[float]] = {"ours": [], "theirs": []}
     for _ in range(_ROUNDS):
         for side, end in ends.items():

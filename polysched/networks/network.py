@@ -96,7 +96,7 @@ def network(
         if fault:
             raise InputError(f"the constant {fault}")
     groups = grouped(graph, fuse=fuse)
-    made = kernels(groups, weights, contents, values_last(graph, groups, contents.keys()))
+    made = kernels(groups, weights, contents, values_last(graph, groups, contents.keys(), options.machine))
     done = compiled(made, options)
     programs = {name: program(each) for name, each in done.items()}
     return Network(
