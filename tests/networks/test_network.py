@@ -182,16 +182,16 @@ def test_channels_lie_last_between_convolutions():
     """Pools, joins and element-wise nodes follow; what a view shows lies as the file has it."""
     random = np.random.default_rng(7)
     weights = {
-        "w": random.standard_normal((4, 3, 3, 3), dtype=np.float32) / 5,
-        "u": random.standard_normal((4, 1, 3, 3), dtype=np.float32),
-        "v": random.standard_normal((2, 8, 1, 1), dtype=np.float32),
-        "c": random.standard_normal((4, 1, 1), dtype=np.float32),
+        "w": random.standard_normal((16, 3, 3, 3), dtype=np.float32) / 5,
+        "u": random.standard_normal((16, 1, 3, 3), dtype=np.float32),
+        "v": random.standard_normal((2, 32, 1, 1), dtype=np.float32),
+        "c": random.standard_normal((16, 1, 1), dtype=np.float32),
         "of": np.array([1, -1]),
     }
     nodes = [
         helper.make_node("Conv", ["x", "w"], ["a"], pads=[1, 1, 1, 1]),
         helper.make_node("MaxPool", ["a"], ["b"], kernel_shape=[3, 3], pads=[1, 1, 1, 1]),
-        helper.make_node("Conv", ["b", "u"], ["d"], group=4, pads=[1, 1, 1, 1]),
+        helper.make_node("Conv", ["b", "u"], ["d"], group=16, pads=[1, 1, 1, 1]),
         helper.make_node("Add", ["d", "c"], ["e"]),
         helper.make_node("Concat", ["e", "a"], ["f"], axis=1),
         helper.make_node("Conv", ["f", "v"], ["g"]),
@@ -201,7 +201,7 @@ def test_channels_lie_last_between_convolutions():
     made = model(nodes, {"x": [2, 3, 5, 6]}, ["y", "z"], weights)
     net = ps.network(made)
     shapes = {group.title: net.kernels.nests[call.kernel].arrays[-1].shape for group, call in _calls(net)}
-    assert [str(n) for n in shapes["Concat"]] == ["2", "5", "6", "8"]
+    assert [str(n) for n in shapes["Concat"]] == ["2", "5", "6", "32"]
     assert [str(n) for n in shapes["Conv"]] == ["2", "2", "5", "6"]  # the last one, which is shown
     x = random.standard_normal((2, 3, 5, 6), dtype=np.float32)
     assert all(np.allclose(a, b, rtol=1e-4, atol=1e-4) for a, b in zip(net(x=x), right(made, x=x), strict=True))
