@@ -209,3 +209,19 @@ def test_channels_lie_last_between_convolutions():
 
 def _calls(net):
     return [(call.group, call) for call in net.kernels.calls]
+
+
+def test_batch_norm_before_a_convolution_is_a_product_and_a_sum():
+    random = np.random.default_rng(8)
+    weights = {name: random.uniform(1, 2, 3).astype(np.float32) for name in ("s", "b", "m", "v")}
+    weights["w"] = random.standard_normal((4, 3, 1, 1), dtype=np.float32)
+    nodes = [
+        helper.make_node("BatchNormalization", ["x", "s", "b", "m", "v"], ["n"]),
+        helper.make_node("Relu", ["n"], ["r"]),
+        helper.make_node("Conv", ["r", "w"], ["y"]),
+    ]
+    made = model(nodes, {"x": [2, 3, 4, 5]}, ["y"], weights)
+    net = ps.network(made)
+    assert [group.title for group in net.groups] == ["Mul + Add + Relu", "Conv"]
+    x = random.standard_normal((2, 3, 4, 5), dtype=np.float32)
+    assert np.allclose(net(x=x)[0], right(made, x=x)[0], atol=1e-5)
