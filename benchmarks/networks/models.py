@@ -1,8 +1,14 @@
-"""The light models of the `onnx` package, with random weights in place of their equal ones, and without the softmax at
-the end, so that a wrong element of any of them shows."""
+"""Models to measure: trained ones that Python packages bring, and the light models of the `onnx` package.
+
+These have random weights in place of their equal ones, and no softmax at the end, so that a wrong element of any of
+them shows.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +16,31 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
+
+@dataclass(frozen=True)
+class Real:
+    """A model in a package, and what its file leaves open."""
+
+    package: str
+    file: str
+    shapes: Mapping[str, tuple[int, ...]]
+    constants: Mapping[str, int] = field(default_factory=dict)
+
+    def path(self) -> Path:
+        spec = find_spec(self.package)
+        if spec is None or not spec.submodule_search_locations:
+            raise SystemExit(f"the package {self.package} is not installed: pip install --no-deps {self.package}")
+        return Path(next(iter(spec.submodule_search_locations))) / self.file
+
+
+_OCR = "rapidocr_onnxruntime"
+REAL = {
+    "magika": Real("magika", "models/standard_v3_3/model.onnx", {"bytes": (1, 2048)}),
+    "silero": Real("silero_vad", "data/silero_vad.onnx", {"input": (1, 576), "state": (2, 1, 128)}, {"sr": 16000}),
+    "ocr_det": Real(_OCR, "models/ch_PP-OCRv4_det_infer.onnx", {"x": (1, 3, 320, 320)}),
+    "ocr_cls": Real(_OCR, "models/ch_ppocr_mobile_v2.0_cls_infer.onnx", {"x": (1, 3, 48, 192)}),
+    "ocr_rec": Real(_OCR, "models/ch_PP-OCRv4_rec_infer.onnx", {"x": (1, 3, 48, 320)}),
+}
 LIGHT = ("squeezenet", "resnet50", "inception_v1", "densenet121", "shufflenet", "vgg19")
 
 

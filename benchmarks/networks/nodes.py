@@ -1,9 +1,9 @@
 """The node tests of ONNX: `python -m benchmarks.networks.nodes [WORDS ...] [--list]`.
 
 Each case is read, compiled and run as a user's network is, in a process that is given 60 s, and held against its data:
-floats within 1e-3, halves within 4e-3, or the case's own tolerance. An input that decides a shape is given as a
-constant, which is counted apart, as are cases that consist of constants alone. What is refused is counted by the
-reason. WORDS choose cases.
+floats within 1e-3, halves within 4e-3, bfloat16 within 1.6e-2, or the case's own tolerance. An input that decides a
+shape is given as a constant, which is counted apart, as are cases that consist of constants alone. What is refused is
+counted by the reason. WORDS choose cases.
 """
 
 from __future__ import annotations
@@ -25,11 +25,13 @@ import numpy as np
 
 import polysched as ps
 from polysched.errors import BudgetExceeded
+from polysched.networks.narrow import kind_of
 from polysched.support.worker import Worker
 
 _SECONDS = 60.0
 _RELATIVE, _ABSOLUTE = 1e-3, 1e-6
-_OF_HALVES = 4e-3  # four units in the last place: the reference rounds after each node
+# Four units in the last place: the reference rounds after each node.
+_OF_SHORT = {"float16": 4e-3, "bfloat16": 1.6e-2}
 _FEW = 64  # elements of an input that may decide a shape
 OPTIONS = ps.Options(reorder_reductions=True, fast_math=True, parallel=False)
 
@@ -114,8 +116,9 @@ def _compared(case: Any, results: tuple[np.ndarray, ...], wanted: Any) -> tuple[
     for result, right in zip(results, map(_array, wanted), strict=True):
         if result.shape != right.shape or result.dtype != right.dtype:
             return "wrong", f"{result.dtype}{result.shape} for {right.dtype}{right.shape}"
-        relative = _OF_HALVES if right.dtype == np.float16 else _RELATIVE
+        relative = _OF_SHORT.get(right.dtype.name, _RELATIVE)
         within = {"rtol": max(case.rtol, relative), "atol": max(case.atol or 0, _ABSOLUTE)}
+        result, right = (each.astype(np.float32) if kind_of(each.dtype) else each for each in (result, right))
         if not np.allclose(result, right, equal_nan=True, **within):
             return "wrong", "values"
     return None

@@ -11,9 +11,12 @@ from polysched.config.options import Options
 from polysched.ir.graph.operations import Graph
 from polysched.networks.groups import Group
 from polysched.networks.kernels import Kernels
-from polysched.networks.places import Places
+from polysched.networks.passes.guards import Guard
+from polysched.networks.passes.places import Places
 from polysched.networks.plan import Plan
+from polysched.networks.running.weights import Weights
 from polysched.pipeline import Compiled
+from polysched.runtime.cpu import CpuProgram
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,10 +27,14 @@ class Built:
     stages: Mapping[str, Graph] = field(repr=False)
     kernels: Kernels = field(repr=False)
     compiled: Mapping[str, Compiled] = field(repr=False)
+    programs: Mapping[str, CpuProgram] = field(repr=False)  # of the kernels, loaded
+    weights: tuple[Weights, ...] = field(repr=False)  # of each call: constants, and what was made of them
     plan: Plan = field(repr=False)
     constants: Mapping[str, np.ndarray] = field(repr=False)
     options: Options = field(repr=False)
+    narrow: Mapping[str, str] = field(repr=False)  # inputs and results of types that kernels take as bits
     places: tuple[Places, ...] = field(repr=False)  # which inputs give to gathers and scatters
+    guards: tuple[Guard, ...] = field(repr=False)  # what tells of places outside
 
     @property
     def graph(self) -> Graph:

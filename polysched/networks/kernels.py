@@ -1,7 +1,7 @@
 """A group of nodes as one nest, and all nests of a network compiled: each distinct one once, on all cores.
 
 Names in a nest count from one, so two groups that compute the same of other arrays are one text, which is the key; the
-weights are parameters of it. Single numbers are part of the text.
+weights are parameters of it, known to be constant. Single numbers are part of the text.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from queue import SimpleQueue
@@ -22,11 +22,12 @@ from polysched.ir.graph.operations import Operation
 from polysched.ir.node import walk
 from polysched.ir.nodes import Call, Function
 from polysched.networks.array import Array, shape_of
-from polysched.networks.expressions import Expressions
+from polysched.networks.expressions import Expressions, channels_last
 from polysched.networks.groups import Group
 from polysched.networks.node import Node
 from polysched.networks.operators.all import lowered
 from polysched.networks.reading.schema import defaults, latest
+from polysched.networks.running.programs import program
 from polysched.pipeline import Compiled, optimize
 from polysched.support.worker import Worker
 
@@ -48,35 +49,48 @@ class Kernels:
 
     calls: tuple[Run, ...]
     nests: Mapping[str, Function]  # by name
+    constants: Mapping[str, tuple[str, ...]]  # of each nest, the parameters that are constant in all calls
 
 
-def kernels(groups: Sequence[Group], constants: Mapping[str, np.ndarray], contents: Mapping[str, str]) -> Kernels:
-    """The nests of the groups; `contents` has the hash of a constant by the name of its value."""
+def kernels(
+    groups: Sequence[Group],
+    constants: Mapping[str, np.ndarray],
+    contents: Mapping[str, str],
+    last: Set[str] = frozenset(),
+) -> Kernels:
+    """The nests of the groups; `contents` has the hash of a constant by the name of its value, and `last` the values
+    that lie in memory with their channels as the last axis."""
     calls: list[Run] = []
     nests: dict[str, Function] = {}
-    names: dict[str, str] = {}  # by text
+    names: dict[tuple[str, tuple[str, ...]], str] = {}  # by the text, and what is constant in it
+    fixed: dict[str, tuple[str, ...]] = {}
     for group in groups:
-        nest, arguments = nest_of(group, constants, contents)
-        text = str(nest)
-        if text not in names:
-            names[text] = f"k{len(names)}_{re.sub(r'[^a-z0-9]+', '_', group.title.lower())[:40]}"
-            nests[names[text]] = replace(nest, name=names[text])
-        calls.append(Run(names[text], group, arguments))
-    return Kernels(tuple(calls), nests)
+        nest, arguments = nest_of(group, constants, contents, last)
+        constant = tuple(name for name, what in arguments.items() if isinstance(what, np.ndarray))
+        key = str(nest), constant
+        if key not in names:
+            names[key] = f"k{len(names)}_{re.sub(r'[^a-z0-9]+', '_', group.title.lower())[:40]}"
+            nests[names[key]] = replace(nest, name=names[key])
+            fixed[names[key]] = constant
+        calls.append(Run(names[key], group, arguments))
+    return Kernels(tuple(calls), nests, fixed)
 
 
 def nest_of(
-    group: Group, constants: Mapping[str, np.ndarray], contents: Mapping[str, str]
+    group: Group, constants: Mapping[str, np.ndarray], contents: Mapping[str, str], last: Set[str]
 ) -> tuple[Function, dict[str, str | np.ndarray]]:
     """The nest, and what its parameters are."""
-    make = Expressions()
+    make = Expressions(last=any(value.name in last for value in group.outputs))
+    weights = {each.operands[1].name for each in group.operations if each.kind == "Conv"} if make.last else set()
     arrays: dict[str, Array] = {}
     arguments: dict[str, str | np.ndarray] = {}
     for value in group.inputs:
         if value.name in contents:
-            arrays[value.name] = make.constant(constants[contents[value.name]])
+            content = constants[contents[value.name]]
+            arrays[value.name] = make.constant(content, outputs_last(content.ndim) if value.name in weights else ())
             continue
-        arrays[value.name] = make.given(shape_of(value), value.type.dtype)
+        order = channels_last(len(shape_of(value))) if value.name in last else ()
+        arrays[value.name] = make.given(shape_of(value), value.type.dtype, order)
         arguments[make.parameters[-1].name] = value.name
     for operation in group.operations:
         results = lowered(node_of(operation, make), [arrays[v.name] if v.name else None for v in operation.operands])
@@ -87,6 +101,11 @@ def nest_of(
     return nest, {array.name: arguments[array.name] for array in nest.arrays}
 
 
+def outputs_last(rank: int) -> tuple[int, ...]:
+    """The axes of weights as they are read: by place in the window, then channel, then result."""
+    return (*range(2, rank), 1, 0)
+
+
 def node_of(operation: Operation, make: Expressions) -> Node:
     given = dict(operation.attributes)
     since = int(str(given.pop("version", latest(operation.kind))))
@@ -94,11 +113,13 @@ def node_of(operation: Operation, make: Expressions) -> Node:
     return Node(operation.kind, label, since, given, defaults(operation.kind, since), len(operation.results), make)
 
 
-def compiled(nests: Mapping[str, Function], options: Options) -> dict[str, Compiled]:
+def compiled(made: Kernels, options: Options) -> dict[str, Compiled]:
     """All of the nests, compiled and loaded."""
+    nests = made.nests
+    options_of = {name: replace(options, constants=made.constants[name]) for name in nests}
     count = min(len(nests), os.cpu_count() or 1)
     if count <= 1 or multiprocessing.current_process().daemon:  # which may start no others
-        return {name: _loaded(name, nest, options) for name, nest in nests.items()}
+        return {name: _loaded(name, nest, options_of[name]) for name, nest in nests.items()}
     idle: SimpleQueue[Worker] = SimpleQueue()
     workers = [Worker() for _ in range(count)]
     for worker in workers:
@@ -107,7 +128,7 @@ def compiled(nests: Mapping[str, Function], options: Options) -> dict[str, Compi
     def one(name: str) -> Compiled:
         worker = idle.get()
         try:
-            done: Compiled = worker.call(_SECONDS, _compile, nests[name], options)
+            done: Compiled = worker.call(_SECONDS, _compile, nests[name], options_of[name])
         except BudgetExceeded as error:
             raise BudgetExceeded(f"kernel {name}: {error}") from None
         except InputError as error:
@@ -135,7 +156,7 @@ def _loaded(name: str, nest: Function, options: Options) -> Compiled:
 def _compile(nest: Function, options: Options) -> Compiled:
     """The kernel, whose library is in the cache then."""
     done = optimize(nest, options=_exact_where_it_jumps(nest, options))
-    _ = done.program
+    program(done)
     return done
 
 

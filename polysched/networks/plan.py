@@ -7,7 +7,7 @@ constant or a second name of another result: that is copied.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
@@ -33,9 +33,11 @@ class Plan:
 
 
 def planned(graph: Graph, calls: Sequence[Run], names: Sequence[str]) -> Plan:
+    """The plan; results of the graph behind those that have names are what guards tell, and kept to the end."""
     roots = _roots(graph)
     values = {value.name: value for call in calls for value in call.group.outputs}
-    results = tuple(zip(names, graph.body.results, strict=True))
+    results = tuple(zip(names, graph.body.results, strict=False))
+    guards = [value.name for value in graph.body.results[len(names) :]]
     direct: dict[str, int] = {}
     copied = []
     for number, (_, value) in enumerate(results):
@@ -45,6 +47,7 @@ def planned(graph: Graph, calls: Sequence[Run], names: Sequence[str]) -> Plan:
         else:
             copied.append((number, root))
     lives = _lives(calls, roots, {name: v for name, v in values.items() if name not in direct})
+    lives |= {name: replace(lives[name], last=len(calls)) for name in guards if name in lives}
     return Plan(graph.body.arguments, results, roots, direct, tuple(copied), placed(lives))
 
 

@@ -14,7 +14,8 @@ def report(net: Built) -> str:
     runs = Counter(call.kernel for call in net.kernels.calls)
     nodes = sum(len(call.group.operations) for call in net.kernels.calls)
     arena = net.plan.arena
-    weights = sum(array.nbytes for array in net.constants.values())
+    arrays = {id(array): array for weights in net.weights for array in weights.values()}
+    weights = sum(array.nbytes for array in arrays.values())
     head = [
         f"{net.name}: {nodes} operations in {len(net.kernels.calls)} calls of {len(runs)} kernels",
         f"weights {_bytes(weights)}; arena {_bytes(arena.bytes)}, for {_bytes(arena.sum)} of temporaries, "

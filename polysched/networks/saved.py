@@ -18,27 +18,19 @@ from string import Template
 
 import numpy as np
 
-from polysched.codegen.emit.source import Source
+from polysched.codegen.emit.source import ZERO_DIVISOR, Source
 from polysched.errors import InputError
-from polysched.ir.graph.operations import Value
+from polysched.ir.graph.operations import Operation
 from polysched.networks.built import Built
+from polysched.networks.c_names import C_TYPES, Names, c_type
 from polysched.networks.plan import bytes_of, elements
 from polysched.runtime.aligned import LINE
 from polysched.runtime.toolchain import c_flags
 
-_C_TYPES = {
-    "f64": "double",
-    "f32": "float",
-    "f16": "_Float16",
-    "bool": "_Bool",
-    **{f"i{bits}": f"int{bits}_t" for bits in (8, 16, 32, 64)},
-    **{f"u{bits}": f"uint{bits}_t" for bits in (8, 16, 32, 64)},
-}
-
 
 def save(net: Built, folder: Path) -> Path:
     """Writes the files, and gives the folder; InputError if one of them is there."""
-    names = _Names(net)
+    names = Names(net)
     weights = _Weights.of(net)
     text = _program(net, names, weights)
     files = {
@@ -58,47 +50,6 @@ def save(net: Built, folder: Path) -> Path:
     except OSError as error:
         raise InputError(f"'{folder}' cannot be written to: {error.strerror or error}") from None
     return folder
-
-
-class _Names:
-    """C names of the network, and of the parameters of its entry."""
-
-    def __init__(self, net: Built):
-        self.net = _c_name(net.name, {"example"})  # whose files are there as well
-        taken = {f"{self.net}_run", *_TAKEN, *(each.source.entry for each in net.compiled.values())}
-        self.inputs = {value.name: _c_name(value.name, taken) for value in net.plan.inputs}
-        self.results = [_c_name(name, taken) for name, _ in net.plan.results]
-
-    def parameters(self, net: Built) -> list[str]:
-        given = [f"const {c_type(value)} *{self.inputs[value.name]}" for value in net.plan.inputs]
-        made = [f"{c_type(value)} *{name}" for name, (_, value) in zip(self.results, net.plan.results, strict=True)]
-        return ["const void *weights", "void *arena", *given, *made]
-
-
-def _c_name(name: str, taken: set[str]) -> str:
-    plain = re.sub(r"\W", "_", name, flags=re.ASCII).strip("_") or "x"
-    plain = f"x{plain}" if plain[0].isdigit() or plain in _KEYWORDS else plain
-    found = (
-        plain if plain not in taken else next(f"{plain}_{k}" for k in range(2, 10**6) if f"{plain}_{k}" not in taken)
-    )
-    taken.add(found)
-    return found
-
-
-_KEYWORDS = frozenset(
-    """auto break case char const continue default do double else enum extern float for goto if inline int long main
-    register restrict return short signed sizeof static struct switch typedef union unsigned void volatile
-    while alignas alignof asm bool constexpr false nullptr static_assert thread_local true typeof""".split()  # noqa: SIM905
-)
-# What the entry and the example call, and names that are macros of the headers or of GCC.
-_TAKEN = frozenset(
-    """weights arena aligned aligned_alloc calloc memcpy fopen fread fclose fprintf printf file k main size_t FILE
-    NULL EOF NAN INFINITY HUGE_VAL I errno stdin stdout stderr assert linux unix""".split()  # noqa: SIM905
-) | {f"{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64)}
-
-
-def c_type(value: Value) -> str:
-    return _C_TYPES[value.type.dtype.name]
 
 
 @dataclass(frozen=True)
@@ -121,15 +72,15 @@ class _Weights:
 
 
 def _constants(net: Built) -> Iterator[np.ndarray]:
-    for call in net.kernels.calls:
-        yield from (each for each in call.arguments.values() if isinstance(each, np.ndarray))
+    for weights in net.weights:
+        yield from weights.values()
     yield from (net.constants[root] for _, root in net.plan.copied if root in net.constants)
 
 
 # --- the program
 
 
-def _program(net: Built, names: _Names, weights: _Weights) -> str:
+def _program(net: Built, names: Names, weights: _Weights) -> str:
     """Helpers that several kernels have are there once; each kernel is a static function."""
     includes: dict[str, None] = {}
     helpers: dict[str, None] = {}
@@ -137,13 +88,17 @@ def _program(net: Built, names: _Names, weights: _Weights) -> str:
     for name in dict.fromkeys(call.kernel for call in net.kernels.calls):
         source = net.compiled[name].source
         for part in _paragraphs(source):
+            if source.prepare and part.startswith(f"void {source.prepare.entry}("):
+                continue  # it has run: the file of weights has what it makes
             if part.startswith(f"void {source.entry}("):
                 kernels.append(f"static {part}")
             elif "#include" in part:
                 includes.update(dict.fromkeys(line for line in part.splitlines() if line.startswith("#include")))
             else:
                 helpers[part] = None
-    lines = [*_call_lines(net, names, weights), *_copy_lines(net, names, weights)]
+    lines = [*_call_lines(net, names, weights), *_copy_lines(net, names, weights), *_fault_lines(net)]
+    if _divides(net):
+        lines.insert(0, f"{ZERO_DIVISOR} = 0;")
     entry = [f"int {names.net}_run({', '.join(names.parameters(net))})", "{", *(f"    {line}" for line in lines)]
     own = {"#include <stdint.h>", "#include <string.h>"}
     head = "\n".join([*sorted({*includes, *own}), f'#include "{names.net}.h"'])
@@ -169,26 +124,47 @@ def _is_whole(text: str) -> bool:
     )
 
 
-def _call_lines(net: Built, names: _Names, weights: _Weights) -> Iterator[str]:
-    for call in net.kernels.calls:
+def _call_lines(net: Built, names: Names, weights: _Weights) -> Iterator[str]:
+    for call, own in zip(net.kernels.calls, net.weights, strict=True):
         source, nest = net.compiled[call.kernel].source, net.kernels.nests[call.kernel]
-        types = {array.name: _C_TYPES[array.dtype.name] for array in nest.arrays}
+        prepared = source.prepare.arrays if source.prepare else ()
+        types = {array.name: C_TYPES[array.dtype.name] for array in (*nest.arrays, *prepared)}
         stored = {value.name for value in call.group.outputs}
-        written = {own for own, what in call.arguments.items() if isinstance(what, str) and what in stored}
+        written = {name for name, what in call.arguments.items() if isinstance(what, str) and what in stored}
         places = []
         for parameter in source.parameters:
             const = "" if parameter in written else "const "
-            places.append(f"({const}{types[parameter]} *){_place(net, names, weights, call.arguments[parameter])}")
+            what = own[parameter] if parameter in own else call.arguments[parameter]
+            places.append(f"({const}{types[parameter]} *){_place(net, names, weights, what)}")
         yield f"{source.entry}({', '.join(places)});"
 
 
-def _copy_lines(net: Built, names: _Names, weights: _Weights) -> Iterator[str]:
+def _copy_lines(net: Built, names: Names, weights: _Weights) -> Iterator[str]:
     for number, root in net.plan.copied:
         value = net.plan.results[number][1]
         yield f"memcpy({names.results[number]}, {_place(net, names, weights, root)}, {bytes_of(value)});"
 
 
-def _place(net: Built, names: _Names, weights: _Weights, what: str | np.ndarray) -> str:
+def _divides(net: Built) -> bool:
+    return any(ZERO_DIVISOR in each.source.text for each in net.compiled.values())
+
+
+def _fault_lines(net: Built) -> Iterator[str]:
+    """What the entry gives if a guard has told of a fault."""
+    if _divides(net):
+        yield f"if ({ZERO_DIVISOR}) return 1;"
+    for number, guard in enumerate(net.guards):
+        yield f"if (((const char *)arena)[{net.plan.arena.offsets[guard.value]}]) return {number + 2};"
+
+
+def _faults(net: Built) -> str:
+    """The numbers that the entry may give."""
+    found = ["1 if an integer was divided by zero"] if _divides(net) else []
+    found += [f"{number + 2} if {guard.message}" for number, guard in enumerate(net.guards)]
+    return "".join(f";\n   {each.replace('*/', '* /')}" for each in found)
+
+
+def _place(net: Built, names: Names, weights: _Weights, what: str | np.ndarray) -> str:
     """Where a buffer is, as C."""
     if isinstance(what, np.ndarray):
         return f"((const char *)weights + {weights.offsets[what.tobytes()]})"
@@ -205,7 +181,7 @@ def _place(net: Built, names: _Names, weights: _Weights, what: str | np.ndarray)
 # --- the files around it
 
 
-def _header(net: Built, names: _Names, weights: _Weights) -> str:
+def _header(net: Built, names: Names, weights: _Weights) -> str:
     shapes = [f"   {names.inputs[v.name]}: {v.type}" for v in net.plan.inputs]
     shapes += [f"   {name}: {value.type}" for name, (_, value) in zip(names.results, net.plan.results, strict=True)]
     return _HEADER.substitute(
@@ -215,6 +191,7 @@ def _header(net: Built, names: _Names, weights: _Weights) -> str:
         weights=len(weights.content),
         arena=net.plan.arena.bytes,
         parameters=", ".join(names.parameters(net)),
+        faults=_faults(net),
     )
 
 
@@ -226,14 +203,14 @@ _HEADER = Template("""\
 enum { ${guard}_WEIGHT_BYTES = $weights, ${guard}_ARENA_BYTES = $arena };
 
 /* Runs the network; arrays are in C order. `weights` is what $net.bin holds, and `arena` memory that it may write to;
-   both begin at a multiple of 64 bytes. Calls at the same time need an arena each. Gives 0.
+   both begin at a multiple of 64 bytes. Calls at the same time need an arena each. Gives 0$faults.
 $shapes */
 int ${net}_run($parameters);
 #endif
 """)
 
 
-def _example(net: Built, names: _Names) -> str:
+def _example(net: Built, names: Names) -> str:
     arrays = [(names.inputs[value.name], value) for value in net.plan.inputs]
     results = [(name, value) for name, (_, value) in zip(names.results, net.plan.results, strict=True)]
     declared = [f"    {c_type(v)} *{name} = calloc({elements(v)}, sizeof *{name});" for name, v in (*arrays, *results)]
@@ -274,10 +251,17 @@ $declared
 """)
 
 
-def _makefile(net: Built, names: _Names, text: str) -> str:
+def _is_other_type(operation: Operation) -> bool:
+    """Is it a view of memory as another type than it was stored as?"""
+    return operation.kind == "View" and operation.operands[0].type.dtype != operation.results[0].type.dtype
+
+
+def _makefile(net: Built, names: Names, text: str) -> str:
     fast_math = all(each.options.fast_math for each in net.compiled.values())  # they are one file
     flags = c_flags(text, contract=net.options.contract_floats, fast_math=fast_math)
     extra = sorted({flag for each in net.compiled.values() for flag in each.source.flags})
+    if any(_is_other_type(each) for each in net.graph.body.operations):
+        extra.append("-fno-strict-aliasing")  # memory that is stored as one type and read as another
     return _MAKEFILE.substitute(net=names.net, flags=" ".join([*flags, *extra]))
 
 

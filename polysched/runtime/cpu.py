@@ -109,7 +109,7 @@ class CpuProgram(HostProgram):
             self.library[_RELEASE]()
 
     @cached_property
-    def _zero_divisor(self) -> ctypes.c_int | None:
+    def zero_divisor(self) -> ctypes.c_int | None:
         """What tells that an integer was divided by zero; None where the text makes no such division."""
         return ctypes.c_int.in_dll(self.library, ZERO_DIVISOR) if hasattr(self.library, ZERO_DIVISOR) else None
 
@@ -131,7 +131,7 @@ class CpuProgram(HostProgram):
 
     def enter(self, entry: Any, values: list[Any]) -> None:
         """Calls a function of the program."""
-        told = self._zero_divisor
+        told = self.zero_divisor
         if told is not None:
             told.value = 0
         forked.call(self._enter, entry, values)
@@ -160,14 +160,16 @@ def load(
     contract: bool = False,
     fast_math: bool = False,
     quickly: bool = False,
+    libraries: tuple[str, ...] = (),
 ) -> CpuProgram:
     """`source` compiled and loaded; `fn` is the function as the user calls it, before `linearize`. With `contract`,
     a * b + c of floats may be rounded once; with `fast_math`, floats are reassociated; `quickly` compiled, it runs
-    slower."""
+    slower. `libraries` come before those of the system."""
     flags = (*c_flags(source.text, contract=contract, fast_math=fast_math), *source.flags)
     flags = tuple("-O1" if quickly and flag == "-O3" else flag for flag in flags)
     found = libmvec_has(source.text)
-    flags, libraries = (*flags, *(f"-D{MACRO}{name}" for name in found)), WITH_LIBMVEC if found else ("-lm",)
+    flags = (*flags, *(f"-D{MACRO}{name}" for name in found))
+    libraries = (*libraries, *(WITH_LIBMVEC if found else ("-lm",)))
     ahead = _KEPT_MEMORY.read_text() if "malloc(" in source.text else ""
     path = compile_shared(source.text, source.entry, flags=flags, libraries=libraries, ahead=ahead)
     library = open_library(str(path))

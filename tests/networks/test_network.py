@@ -158,3 +158,70 @@ def test_constants_of_batch_norms_do_not_take_names_of_the_file():
     made = model(nodes, {"x": [1, 3, 2, 2]}, ["y"], {name: a.astype(np.float32) for name, a in weights.items()})
     x = random.standard_normal((1, 3, 2, 2), dtype=np.float32)
     assert np.allclose(ps.network(made)(x=x)[0], right(made, x=x)[0], atol=1e-5)
+
+
+def test_weights_are_packed_once(tmp_path):
+    """Two layers share a kernel, and each has panels of its own; so does the C, which has no function to make them."""
+    random = np.random.default_rng(6)
+    weights = {name: random.standard_normal((256, 256), dtype=np.float32) / 16 for name in "ab"}
+    nodes = [helper.make_node("MatMul", [i, w], [o]) for i, w, o in (("x", "a", "p"), ("p", "b", "y"))]
+    made = model(nodes, {"x": [64, 256]}, ["y"], weights)
+    net = ps.network(made)
+    assert (len(net.groups), len(net.kernels.nests)) == (2, 1)
+    (first,), (second,) = (each.values() for each in net.weights)
+    assert all(name.endswith("prepared") for each in net.weights for name in each)
+    assert not np.array_equal(first, second)
+    x = random.standard_normal((64, 256), dtype=np.float32)
+    assert np.allclose(net(x=x)[0], right(made, x=x)[0], atol=1e-5)
+    folder = net.save(tmp_path)
+    assert "_prepare(" not in (folder / "tiny.c").read_text()
+    assert first.tobytes() in (folder / "tiny.bin").read_bytes()
+
+
+def test_channels_lie_last_between_convolutions():
+    """Pools, joins and element-wise nodes follow; what a view shows lies as the file has it."""
+    random = np.random.default_rng(7)
+    weights = {
+        "w": random.standard_normal((16, 3, 3, 3), dtype=np.float32) / 5,
+        "u": random.standard_normal((16, 1, 3, 3), dtype=np.float32),
+        "v": random.standard_normal((2, 32, 1, 1), dtype=np.float32),
+        "c": random.standard_normal((16, 1, 1), dtype=np.float32),
+        "of": np.array([1, -1]),
+    }
+    nodes = [
+        helper.make_node("Conv", ["x", "w"], ["a"], pads=[1, 1, 1, 1]),
+        helper.make_node("MaxPool", ["a"], ["b"], kernel_shape=[3, 3], pads=[1, 1, 1, 1]),
+        helper.make_node("Conv", ["b", "u"], ["d"], group=16, pads=[1, 1, 1, 1]),
+        helper.make_node("Add", ["d", "c"], ["e"]),
+        helper.make_node("Concat", ["e", "a"], ["f"], axis=1),
+        helper.make_node("Conv", ["f", "v"], ["g"]),
+        helper.make_node("Reshape", ["g", "of"], ["y"]),
+        helper.make_node("ReduceSum", ["f"], ["z"], keepdims=1),
+    ]
+    made = model(nodes, {"x": [2, 3, 5, 6]}, ["y", "z"], weights)
+    net = ps.network(made)
+    shapes = {group.title: net.kernels.nests[call.kernel].arrays[-1].shape for group, call in _calls(net)}
+    assert [str(n) for n in shapes["Concat"]] == ["2", "5", "6", "32"]
+    assert [str(n) for n in shapes["Conv"]] == ["2", "2", "5", "6"]  # the last one, which is shown
+    x = random.standard_normal((2, 3, 5, 6), dtype=np.float32)
+    assert all(np.allclose(a, b, rtol=1e-4, atol=1e-4) for a, b in zip(net(x=x), right(made, x=x), strict=True))
+
+
+def _calls(net):
+    return [(call.group, call) for call in net.kernels.calls]
+
+
+def test_batch_norm_before_a_convolution_is_a_product_and_a_sum():
+    random = np.random.default_rng(8)
+    weights = {name: random.uniform(1, 2, 3).astype(np.float32) for name in ("s", "b", "m", "v")}
+    weights["w"] = random.standard_normal((4, 3, 1, 1), dtype=np.float32)
+    nodes = [
+        helper.make_node("BatchNormalization", ["x", "s", "b", "m", "v"], ["n"]),
+        helper.make_node("Relu", ["n"], ["r"]),
+        helper.make_node("Conv", ["r", "w"], ["y"]),
+    ]
+    made = model(nodes, {"x": [2, 3, 4, 5]}, ["y"], weights)
+    net = ps.network(made)
+    assert [group.title for group in net.groups] == ["Mul + Add + Relu", "Conv"]
+    x = random.standard_normal((2, 3, 4, 5), dtype=np.float32)
+    assert np.allclose(net(x=x)[0], right(made, x=x)[0], atol=1e-5)

@@ -25,6 +25,13 @@ SOME = """
     test_einsum_batch_matmul test_gemm_all_attributes test_resize_downsample_scales_linear_align_corners
     test_resize_upsample_scales_nearest_axes_2_3 test_lstm_with_initial_bias test_gru_bidirectional test_rnn_seq_length
     test_rotary_embedding test_group_normalization_example test_attention_4d_causal
+    test_top_k_same_values_2d test_gridsample_bicubic test_gridsample_reflection_padding test_dft_irfft
+    test_stft_with_window test_roialign_mode_max test_col2im_pads test_maxunpool_export_with_output_shape
+    test_resize_downsample_scales_cubic_antialias test_resize_tf_crop_and_resize_extrapolation_value
+    test_resize_upsample_sizes_nearest_not_larger test_lstm_batchwise test_tensorscatter_circular
+    test_compress_default_axis test_pow_types_int64_int64 test_scan9_multi_state
+    test_bitcast_2d_float32_to_int32
+    test_quantizelinear_int4 test_quantizelinear_e4m3fn test_dequantizelinear_float4e2m1
 """
 
 
@@ -33,6 +40,18 @@ def test_a_case_is_right(name):
     assert name in cases()
     outcome = run(name)
     assert outcome.status in ("passed", "specialized"), outcome
+
+
+def test_the_first_by_size_with_nan_and_ties():
+    """NaN comes before all numbers, and of equal ones the one with the smaller index."""
+    made = model(
+        [helper.make_node("TopK", ["x", "k"], ["v", "i"], axis=0)], {"x": [6, 2]}, ["v", "i"], {"k": np.array([4])}
+    )
+    made.graph.output[1].type.tensor_type.elem_type = TensorProto.INT64
+    x = np.array([[1, 5], [np.nan, -1], [3, 5], [3, np.inf], [-2, 0], [np.nan, 5]], np.float32)
+    values, places = ps.network(made)(x=x)
+    assert places.T.tolist() == [[1, 5, 2, 3], [3, 0, 2, 5]]
+    assert np.array_equal(values, np.take_along_axis(x, places, axis=0), equal_nan=True)
 
 
 LEAST = -(2**31)

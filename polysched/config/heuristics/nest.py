@@ -29,3 +29,6 @@ CONSTANTS_AT_KNOWN_PLACES = 64  # of stencils: 7 x 7 gain a fifth; 9 x 9 nothing
 CONSTANTS_ELSEWHERE = 4  # a table of 4 entries, which data choose, gains a third; one of 8 takes 4 times as long
 WINOGRAD_RESULTS = 8  # along an axis, from which on tiles of four leave few unused
 WINOGRAD_TAPS = 7  # of an axis; with eight, errors are 1e-5 of what is summed
+
+# Networks.
+COPY_IN_LANES = 1 / 4  # of all lanes, which a convolution has to win before another layout pays for a copy behind it

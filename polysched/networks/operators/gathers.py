@@ -1,18 +1,21 @@
 """Elements at places that data says: gathers and scatters, one-hot, sequences turned round.
 
-Negative places count from the end. Places are trusted to be in bounds, as subscripts are that a nest loads;
-for those of inputs and constants, `places` sees to it.
+Negative places count from the end. Places are trusted to be in bounds, as subscripts are that a nest loads:
+`passes/guards.py` sees to it.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from polysched.frontend import tensor as te
 from polysched.ir.dtypes import i64
 from polysched.networks.array import Array, Index, constant
 from polysched.networks.node import Node
-from polysched.networks.operators.pointwise import dtype_named
+from polysched.networks.operators.elements.pointwise import dtype_named
+from polysched.networks.operators.movement import reshaped
 from polysched.networks.operators.table import operator
 
 Value = Any
@@ -78,6 +81,31 @@ def scatter_nd(node: Node, x: Array, places: Array, new: Array) -> Array:
         return (*found, *i[lead:]), new[i]
 
     return node.make.update(node.make.copied(x), new.shape, store, op)
+
+
+@operator("TensorScatter")
+def tensor_scatter(node: Node, x: Array, new: Array, starts: Array | None = None) -> Array:
+    """Each batch has new elements from its start on along the axis; in a circle, behind the last is the first."""
+    is_circle, axis = node.choice("mode", "linear", "circular") == "circular", node.axis(x.rank, -2)
+    extent, zero = x.shape[axis], constant(0, i64)
+
+    def store(i: Index) -> Any:
+        place = (zero if starts is None else starts[(i[0],)].astype(i64)) + i[axis]
+        return (*i[:axis], place % extent if is_circle else place, *i[axis + 1 :]), new[i]
+
+    return node.make.update(node.make.copied(x), new.shape, store)
+
+
+@operator("Compress")
+def compress(node: Node, x: Array, chosen: Array) -> Array:
+    """The elements along an axis, or of all in a row, for which a constant is true."""
+    places = np.flatnonzero(node.constant(chosen, "condition"))
+    is_flat = not node.has("axis")
+    axis = 0 if is_flat else node.axis(x.rank)
+    source = reshaped(node, x, [x.size]) if is_flat else x
+    table = node.make.constant(places)
+    shape = (*source.shape[:axis], len(places), *source.shape[axis + 1 :])
+    return node.make.compute(shape, x.dtype, lambda i: source[(*i[:axis], table[(i[axis],)], *i[axis + 1 :])])
 
 
 @operator("OneHot")

@@ -11,7 +11,16 @@ import numpy as np
 from polysched.frontend import tensor as te
 from polysched.networks.array import Array, Index, constant
 from polysched.networks.node import Node
+from polysched.networks.operators.elements.pointwise import dtype_named
 from polysched.networks.operators.table import operator
+
+
+@operator("Dropout")
+def dropout(node: Node, x: Array, ratio: Array | None = None, training: Array | None = None) -> Array:
+    """What drops nothing is left out when the file is read."""
+    if training is not None and node.constant(training, "training_mode").any():
+        node.constant(ratio, "ratio")
+    raise node.refusal("elements are dropped by chance", "networks run, and are not trained: export for inference")
 
 
 @operator("Identity", pointwise=True)
@@ -85,6 +94,15 @@ def flatten(node: Node, x: Array) -> Array:
     axis = int(node.get("axis", 1))
     axis = axis + x.rank if axis < 0 else axis
     return reshaped(node, x, [prod(x.shape[:axis]), prod(x.shape[axis:])])
+
+
+@operator("BitCast")
+def bit_cast(node: Node, x: Array) -> Array:
+    """The same memory, read as another type: a view, of which this is the type alone."""
+    dtype = dtype_named(node, "to")
+    if dtype.bits != x.dtype.bits:
+        raise node.refusal(f"{x.dtype} has other bits than {dtype}", "cast it instead")
+    return node.make.compute(x.shape, dtype, lambda i: constant(0, dtype))
 
 
 def _axes(node: Node, operand: Array | None, rank: int) -> list[int] | None:

@@ -10,7 +10,7 @@ from polysched.frontend import tensor as te
 from polysched.ir.dtypes import f32
 from polysched.networks.array import Array, Index, constant
 from polysched.networks.node import Node
-from polysched.networks.operators.pointwise import cast
+from polysched.networks.operators.elements.pointwise import cast
 from polysched.networks.operators.reductions import reduced, unit
 from polysched.networks.operators.table import operator
 

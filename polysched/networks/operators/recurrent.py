@@ -15,7 +15,7 @@ from typing import Any
 from polysched.frontend import tensor as te
 from polysched.networks.array import Array, Index, constant
 from polysched.networks.node import Node
-from polysched.networks.operators.pointwise import sigmoid
+from polysched.networks.operators.elements.pointwise import sigmoid
 from polysched.networks.operators.table import operator
 
 Value = Any
@@ -28,8 +28,9 @@ class _Layer:
         self, node: Node, x: Array, w: Array, r: Array, b: Array | None, lengths: Array | None, usual: list[str]
     ):
         direction = node.choice("direction", "forward", "reverse", "bidirectional")
-        self.node, self.x, self.w, self.r, self.b = node, x, w, r, b
-        self.steps, self.batch, self.inputs = x.shape
+        self.batch_first = bool(node.get("layout", 0))
+        self.node, self.x, self.w, self.r, self.b = node, self.turned(x), w, r, b
+        self.steps, self.batch, self.inputs = self.x.shape
         self.hidden, self.directions = r.shape[2], r.shape[0]
         self.reverse = [direction == "reverse"] if direction != "bidirectional" else [False, True]
         self.number = partial(constant, dtype=x.dtype)
@@ -41,12 +42,16 @@ class _Layer:
         given = [str(each) for each in node.get("activations") or wanted]
         if given[: len(wanted)] != wanted:
             raise node.refusal(f"attribute activations is {given}", f"activations are {wanted}")
-        if node.get("layout", 0):
-            raise node.refusal("attribute layout is 1", "layout is 0: steps first")
         if node.get("hidden_size", self.hidden) != self.hidden:
             raise node.refusal(f"attribute hidden_size is {node.get('hidden_size')}", f"weights have {self.hidden}")
         if lengths is not None and any(n != self.steps for n in node.integers(lengths, "sequence_lens")):
             raise node.refusal("sequences have several lengths", f"all have {self.steps} steps")
+
+    def turned(self, x: Array) -> Array:
+        """Steps, or directions, before the batch."""
+        if not self.batch_first:
+            return x
+        return Array((x.shape[1], x.shape[0], *x.shape[2:]), x.dtype, lambda i: x[(i[1], i[0], *i[2:])])
 
     def inputs_product(self, d: int, biases: Callable[[Value], Value]) -> Array:
         """xw[t, b, k], of the steps in the order in which this direction takes them."""
@@ -66,7 +71,7 @@ class _Layer:
         t, _, batch, _ = i
 
         def of(j: Value) -> Value:
-            initial = self.number(0) if first is None else first[(d, batch, j)]
+            initial = self.number(0) if first is None else self.turned(first)[(d, batch, j)]
             return te.select(t > 0, own[t - 1, slot, batch, j], initial)
 
         return of
@@ -94,6 +99,14 @@ class _Layer:
 
             return of
 
+        if self.batch_first:
+            shape, whole = (
+                (self.batch, self.directions, self.hidden),
+                (self.batch, self.steps, self.directions, self.hidden),
+            )
+            steps = make.compute(whole, self.x.dtype, lambda i: all_steps((i[1], i[2], i[0], i[3])))
+            turn = lambda f: lambda i: f((i[1], i[0], i[2]))  # noqa: E731
+            return steps, *(make.compute(shape, self.x.dtype, turn(end(slot))) for slot in slots)
         shape = (self.directions, self.batch, self.hidden)
         steps = make.compute((self.steps, *shape), self.x.dtype, all_steps)
         return steps, *(make.compute(shape, self.x.dtype, end(slot)) for slot in slots)

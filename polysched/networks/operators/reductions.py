@@ -10,7 +10,7 @@ from polysched.frontend import tensor as te
 from polysched.ir.dtypes import DType, boolean, i64
 from polysched.networks.array import Array, Index, constant
 from polysched.networks.node import Node
-from polysched.networks.operators.broadcast import quotient
+from polysched.networks.operators.elements.broadcast import quotient
 from polysched.networks.operators.table import operator
 
 Value = Any

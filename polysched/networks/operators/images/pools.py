@@ -9,9 +9,9 @@ from polysched.frontend import tensor as te
 from polysched.ir.dtypes import i32, i64
 from polysched.networks.array import Array, Index, constant
 from polysched.networks.node import Node
+from polysched.networks.operators.images.windows import Windows, windows
 from polysched.networks.operators.reductions import reduced
 from polysched.networks.operators.table import operator
-from polysched.networks.operators.windows import Windows, windows
 
 Value = Any
 

@@ -9,9 +9,9 @@ from polysched.frontend import tensor as te
 from polysched.ir.dtypes import DType, f32, i32
 from polysched.networks.array import Array, Index, constant
 from polysched.networks.node import Node
+from polysched.networks.operators.images.windows import windows
 from polysched.networks.operators.products import above_zero_point, quantized
 from polysched.networks.operators.table import operator
-from polysched.networks.operators.windows import windows
 
 Value = Any
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from polysched.frontend import tensor as te
-from polysched.ir.dtypes import ALL, DType, boolean, f64
+from polysched.ir.dtypes import ALL, DType, boolean, f64, i64
 from polysched.networks.array import Array, constant
 from polysched.networks.node import Node
 from polysched.networks.operators.table import operator
@@ -89,8 +89,26 @@ def power(node: Node, x: Array, y: Array) -> Array:
     if x.is_float:
         return together(node, (x, y), lambda p, q: te.power(p, q.astype(p.dtype)))
     if x.dtype.bits == 64:
-        raise node.refusal("the base is a 64-bit integer", "cast it to float64, which is exact up to 2^53")
+        return together(node, (x, y), _whole_power)
     return together(node, (x, y), lambda p, q: te.power(p.astype(f64), q.astype(f64)).astype(p.dtype))
+
+
+def _whole_power(p: Value, q: Value) -> Value:
+    """By squares, one for each bit of an exponent below 64: greater ones leave 0, 1 and -1 alone in 64 bits."""
+    one, exponent = constant(1, p.dtype), q.astype(i64)
+    most = constant(62, i64)
+    exponent = te.select(exponent > most, most + (exponent & constant(1, i64)), exponent)
+    result, square = one, p
+    for bit in range(_EXPONENT_BITS):
+        is_set = (exponent >> constant(bit, i64) & constant(1, i64)) == constant(1, i64)
+        result = te.select(is_set, result * square, result)
+        square = square * square
+    is_unit = te.any_of(p == one, te.all_of(-p == one, (exponent & constant(1, i64)) == constant(0, i64)))
+    below = te.select(is_unit, one, te.select(-p == one, -one, constant(0, p.dtype)))
+    return te.select(exponent < constant(0, i64), below, result)
+
+
+_EXPONENT_BITS = 6
 
 
 @operator("Mod", pointwise=True)

@@ -9,7 +9,7 @@ from polysched.frontend import tensor as te
 from polysched.ir.dtypes import f32, i32, u8
 from polysched.networks.array import Array, Index, constant
 from polysched.networks.node import Node
-from polysched.networks.operators.pointwise import dtype_named
+from polysched.networks.operators.elements.pointwise import dtype_named
 from polysched.networks.operators.products import quantized
 from polysched.networks.operators.reductions import reduced
 from polysched.networks.operators.table import operator
@@ -30,6 +30,11 @@ def _scaling(node: Node, x: Array, scale: Array) -> Callable[[Index], Index]:
     return lambda i: (0,) * scale.rank if scale.size == 1 else (i[axis],)
 
 
+def _point(zero: Array, index: Index) -> Value:
+    """The zero point where the scale has this index."""
+    return zero.one() if zero.size == 1 else zero[index]
+
+
 @operator("QuantizeLinear")
 def quantize(node: Node, x: Array, scale: Array, zero: Array | None = None) -> Array:
     node.get("saturate")  # of types that kernels do not have
@@ -37,13 +42,14 @@ def quantize(node: Node, x: Array, scale: Array, zero: Array | None = None) -> A
         raise node.refusal(f"attribute precision is {node.get('precision')}", "leave it out")
     given = node.get("output_dtype", "undefined")
     dtype = zero.dtype if zero is not None else u8 if given == "undefined" else dtype_named(node, "output_dtype")
-    if not dtype.is_integer:
+    if dtype.is_float and zero is not None:
         raise node.refusal(f"the result is {dtype}", "quantize to integers")
     at = _scaling(node, x, scale)
 
     def element(i: Index) -> Value:
-        point = None if zero is None else zero[at(i)]
-        return quantized(x[i].astype(f32) / scale[at(i)].astype(f32), point, dtype)
+        point = None if zero is None else _point(zero, at(i))
+        quotient = x[i].astype(f32) / scale[at(i)].astype(f32)
+        return quotient if dtype.is_float else quantized(quotient, point, dtype)
 
     return node.make.compute(x.shape, dtype, element)
 
@@ -55,8 +61,9 @@ def dequantize(node: Node, x: Array, scale: Array, zero: Array | None = None) ->
     at = _scaling(node, x, scale)
 
     def element(i: Index) -> Value:
-        number = x[i].astype(i32)
-        number = number if zero is None else number - zero[at(i)].astype(i32)
+        wide = f32 if x.is_float else i32
+        number = x[i].astype(wide)
+        number = number if zero is None else number - _point(zero, at(i)).astype(wide)
         return (number.astype(f32) * scale[at(i)].astype(f32)).astype(dtype)
 
     return node.make.compute(x.shape, dtype, element)

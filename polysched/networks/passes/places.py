@@ -1,14 +1,16 @@
-"""Places that inputs and constants give to gathers and scatters, which kernels trust: within what they have to be.
+"""Places that inputs and constants give to gathers and scatters: checked before anything runs.
 
     %y = Gather(%x, %i) : f32[2], %x : f32[4]      ->      elements of i are from -4 to 3
 
-Also through casts and views. Places that the network computes are trusted.
+Also through casts and views. `guards.py` sees to all places that are no constants while the network runs; here the
+message can say which is wrong.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 
@@ -43,26 +45,46 @@ def places_of(graph: Graph) -> tuple[Places, ...]:
 
 
 def _of(operation: Operation, maker: Mapping[str, Operation]) -> Iterator[Places]:
-    if (bounds := _bounds(operation)) is None:
+    if (bounds := bounds_of(operation)) is None:
         return
-    least, most = (np.array(bound) for bound in bounds)
-    of = operation.operands[1]
+    of = operation.operands[bounds.operand]
     if source := _source(of, maker):
-        yield Places(source, shape_of(of), least, most, f"%{operation.results[0].name} ({operation.kind})")
+        reader = f"%{operation.results[0].name} ({operation.kind})"
+        yield Places(source, shape_of(of), np.array(bounds.least), np.array(bounds.most), reader)
 
 
-def _bounds(operation: Operation) -> tuple[object, object] | None:
-    """The least and the greatest place."""
-    given = dict(operation.attributes)
-    if operation.kind in _ALONG_AN_AXIS:
-        extent = shape_of(operation.operands[0])[int(str(given.get("axis", 0)))]
-        return -extent, extent - 1
-    if operation.kind in ("GatherND", "ScatterND"):
-        first, depth = int(str(given.get("batch_dims", 0))), shape_of(operation.operands[1])[-1]
-        extents = np.array(shape_of(operation.operands[0])[first : first + depth])
-        return -extents, extents - 1
-    if operation.kind == "ReverseSequence":
-        return 0, shape_of(operation.operands[0])[int(str(given.get("time_axis", 0)))]
+@dataclass(frozen=True)
+class Bounds:
+    """What places may be: numbers, or one for each index of their last axis."""
+
+    operand: int  # which one has the places
+    least: tuple[int, ...]
+    most: tuple[int, ...]
+
+
+def bounds_of(operation: Operation) -> Bounds | None:
+    """None for operators that take no places, or none that have to be inside."""
+    given, extents = dict(operation.attributes), [shape_of(each) for each in operation.operands]
+
+    def extent(name: str, usual: int = 0) -> int:
+        return extents[0][int(str(given.get(name, usual)))]
+
+    match operation.kind:
+        case kind if kind in _ALONG_AN_AXIS:
+            return Bounds(1, (-extent("axis"),), (extent("axis") - 1,))
+        case "GatherND" | "ScatterND":
+            first, depth = int(str(given.get("batch_dims", 0))), extents[1][-1]
+            counted = extents[0][first : first + depth]
+            return Bounds(1, tuple(-n for n in counted), tuple(n - 1 for n in counted))
+        case "ReverseSequence":
+            return Bounds(1, (0,), (extent("time_axis"),))
+        case "RoiAlign":
+            return Bounds(2, (0,), (extents[0][0] - 1,))
+        case "MaxUnpool" if len(extents) < 3:
+            return Bounds(1, (0,), (prod(shape_of(operation.results[0])) - 1,))
+        case "TensorScatter" if len(extents) > 2 and given.get("mode", "linear") == "linear":
+            axis = int(str(given.get("axis", -2)))
+            return Bounds(2, (0,), (extents[0][axis] - extents[1][axis],))
     return None
 
 

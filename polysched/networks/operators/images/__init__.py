@@ -1,0 +1,1 @@
+"""What is computed of images: convolutions, pools, other sizes, elements at places between pixels."""

@@ -1,0 +1,1 @@
+"""Passes over the graph of a network, before it is cut into kernels."""
