@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from polysched.instructions import own
+from polysched.model.instructions import own
 
 collect_ignore = [] if find_spec("onnx") else ["graph.md", "reference/networks.md"]
 

@@ -22,9 +22,9 @@ from polysched.frontend.c.read import from_c
 from polysched.frontend.op.op import Op, op
 from polysched.frontend.python import Nest, nest
 from polysched.frontend.tensor import *  # noqa: F403
-from polysched.instructions.own import OwnInstruction
 from polysched.ir.dtypes import boolean, f16, f32, f64, i8, i16, i32, i64, size, u8, u16, u32, u64
 from polysched.ir.interp import interpret
+from polysched.model.instructions.own import OwnInstruction
 from polysched.model.tree.text import show_tree
 from polysched.model.tree_yaml import from_yaml, to_yaml
 from polysched.networks.network import Network, network

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from quick import quick_cases
 
-from polysched.instructions import own
+from polysched.model.instructions import own
 
 GOLDEN = Path(__file__).parent / "golden"
 

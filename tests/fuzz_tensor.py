@@ -27,10 +27,10 @@ from tensor_products import whole_numbers
 import polysched as ps
 from polysched.config.heuristics.gpu import WARP_TILES, WarpTile
 from polysched.frontend.python import parse_nest
-from polysched.instructions.instruction import LINE, Instruction
-from polysched.instructions.mma import INSTRUCTIONS
 from polysched.ir.interp import evaluate
 from polysched.ir.nodes import Function
+from polysched.model.instructions.instruction import LINE, Instruction
+from polysched.model.instructions.mma import INSTRUCTIONS
 from polysched.runtime.emulated.emulate import emulate
 
 _SOURCE = ps.Options(scheduler="source", parallel=False)

@@ -11,12 +11,12 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 from math import prod
 
-from polysched.instructions.own import OwnInstruction
 from polysched.ir.build import add, binary, mul
 from polysched.ir.dtypes import DType, f64, i32, i64
 from polysched.ir.interp import evaluate
 from polysched.ir.node import children, walk
 from polysched.ir.nodes import Array, Binary, Const, Expr, For, Function, Load, Store, Var
+from polysched.model.instructions.own import OwnInstruction
 
 _TURNS = ("+", "*")
 _EXTENTS = (2, 3, 4)

@@ -16,9 +16,9 @@ from types import CodeType
 from typing import Any
 
 from polysched.frontend.python import parse_nest
-from polysched.instructions.instruction import LINE, Instruction
-from polysched.instructions.mma import M16N8K16
 from polysched.model.extract import extract
+from polysched.model.instructions.instruction import LINE, Instruction
+from polysched.model.instructions.mma import M16N8K16
 from polysched.model.tree.nodes import Band, Member, Tree, walk
 from polysched.transform.analysis.unify import Unified, unify
 

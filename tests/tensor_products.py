@@ -12,10 +12,10 @@ import numpy as np
 
 import polysched as ps
 from polysched.frontend.python import Nest, parse_nest
-from polysched.instructions.mma import INSTRUCTIONS
 from polysched.ir.dtypes import f16
 from polysched.ir.interp import evaluate
 from polysched.ir.nodes import Array, Function
+from polysched.model.instructions.mma import INSTRUCTIONS
 from polysched.runtime.emulated.findings import CheckReport
 
 

@@ -9,7 +9,7 @@ import pytest
 import polysched as ps
 from polysched.config import machine as module
 from polysched.config.machine import INSTRUCTIONS, Machine, machine
-from polysched.instructions.dots import DOTS
+from polysched.model.instructions.dots import DOTS
 
 
 def test_this_machine_is_plausible_and_asked_once():

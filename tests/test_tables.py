@@ -8,8 +8,8 @@ from edits import EDITS as GENERATORS
 
 from polysched.config.options import Target
 from polysched.config.target import TARGETS
-from polysched.instructions import mma
-from polysched.instructions.instruction import Instruction
+from polysched.model.instructions import mma
+from polysched.model.instructions.instruction import Instruction
 from polysched.targets.table import BACKENDS
 from polysched.transform.edits.base.registry import EDITS
 

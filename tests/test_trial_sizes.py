@@ -1,15 +1,15 @@
-"""polysched/trials/sizes.py: sizes worth running a nest with."""
+"""polysched/check/trials/sizes.py: sizes worth running a nest with."""
 
 from __future__ import annotations
 
 import nests
 
 import polysched as ps
+from polysched.check.trials.sizes import ladders, small_sizes, work
 from polysched.ir.build import mul, store
 from polysched.ir.dtypes import f64
 from polysched.ir.nodes import Array
 from polysched.operators.examples import stencil
-from polysched.trials.sizes import ladders, small_sizes, work
 
 GEMM = ps.optimize(nests.gemm())
 STENCIL = ps.optimize(stencil)

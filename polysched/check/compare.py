@@ -15,6 +15,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from polysched.check.equal import Tally, require_equal
+from polysched.check.trials.data import Source, Style
+from polysched.check.trials.replay import conflict
+from polysched.check.trials.rounding import Cuts, Names, at_first, is_whole, tolerance, with_bounds
+from polysched.check.trials.sizes import ladders, work
 from polysched.deps.dependences import Dependences
 from polysched.errors import BudgetExceeded, KernelError, LaunchError, ToolchainError, VerificationError
 from polysched.ir.interp import interpret
@@ -27,10 +31,6 @@ from polysched.runtime.emulated.check import Checked
 from polysched.runtime.emulated.findings import CheckReport
 from polysched.support import isl
 from polysched.support.clock import Deadline, running
-from polysched.trials.data import Source, Style
-from polysched.trials.replay import conflict
-from polysched.trials.rounding import Cuts, Names, at_first, is_whole, tolerance, with_bounds
-from polysched.trials.sizes import ladders, work
 
 Run = Callable[..., CheckReport | None]  # in place, on arguments by name
 Trusted = Callable[[Function], Callable[..., None]]  # makes a program of a nest

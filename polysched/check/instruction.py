@@ -21,18 +21,18 @@ from typing import Any
 
 import numpy as np
 
+from polysched.check.trials.rounding import at_first, is_whole, tolerance, with_bounds
 from polysched.codegen.emit.dialect import C
 from polysched.codegen.emit.foreign import definitions
 from polysched.errors import InputError, ToolchainError
 from polysched.frontend.python import Nest
-from polysched.instructions.own import INSTRUCTIONS, OwnInstruction, require_own, show_strides
 from polysched.ir.dtypes import DType
 from polysched.ir.interp import interpret
 from polysched.ir.nodes import Const, Foreign, Function
 from polysched.model.extract import extract
+from polysched.model.instructions.own import INSTRUCTIONS, OwnInstruction, require_own, show_strides
 from polysched.runtime.toolchain import c_flags, compile_shared, find_compiler
 from polysched.support.entry import entry
-from polysched.trials.rounding import at_first, is_whole, tolerance, with_bounds
 
 _FLAGS = "-m", "-D", "-I"  # what those may begin with that leave alone how floats are rounded
 _SECONDS = 20.0

@@ -12,6 +12,9 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from polysched.check.compare import MOST_ASKED, MOST_INSTANCES, Clock, Run, Trial, Trusted, listed
+from polysched.check.trials.data import Source
+from polysched.check.trials.rounding import Cuts
+from polysched.check.trials.sizes import ladders, small_sizes, work
 from polysched.deps.dependences import Dependences
 from polysched.deps.legality import first_violation
 from polysched.errors import LaunchError, VerificationError
@@ -20,9 +23,6 @@ from polysched.model.scop import Scop
 from polysched.model.tree.nodes import Tree
 from polysched.support.brief import Brief
 from polysched.support.clock import Deadline
-from polysched.trials.data import Source
-from polysched.trials.rounding import Cuts
-from polysched.trials.sizes import ladders, small_sizes, work
 
 SECONDS = 60.0
 

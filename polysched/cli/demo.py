@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from polysched.check.trials.data import Source
 from polysched.config.options import Options
 from polysched.errors import ToolchainError
 from polysched.frontend.python import Nest
@@ -20,7 +21,6 @@ from polysched.ir.text import show
 from polysched.model.tree.text import show_tree
 from polysched.operators.examples import gemm, jacobi_2d, seidel_2d, stencil
 from polysched.pipeline import Compiled, optimize
-from polysched.trials.data import Source
 
 TIMED: tuple[tuple[Nest, dict[str, int]], ...] = (
     (gemm, {"n": 1024}),

@@ -18,13 +18,13 @@ from typing import Any
 
 from polysched.codegen.full_loop import ends_of
 from polysched.codegen.parallel.declined import decline
-from polysched.instructions.layouts import Rows
-from polysched.instructions.own import INSTRUCTIONS, OwnInstruction, coefficients
 from polysched.ir.build import add, binary, conjunction, sub
 from polysched.ir.dtypes import boolean
 from polysched.ir.node import arrays_of, flattened, rewrite, statements, substitute, variables, walk
 from polysched.ir.nodes import Call, Const, Expr, For, Function, If, Load, Stmt, Store
 from polysched.ir.simplify import simplify
+from polysched.model.instructions.layouts import Rows
+from polysched.model.instructions.own import INSTRUCTIONS, OwnInstruction, coefficients
 from polysched.transform.analysis.pairing import Misfit, Pairing, pairing
 
 KIND = "foreign"

@@ -10,6 +10,9 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from polysched.check.compare import Run
+from polysched.check.trials.borders import borders
+from polysched.check.trials.orders import BACKWARDS, INDEPENDENT, always_on_threads, has_loops, in_other_orders
+from polysched.check.trials.rounding import Cuts, calls_of_constants, decides_by_floats, has_contractions
 from polysched.check.verify import SECONDS, Verification, verify
 from polysched.codegen.emit.c import emit_c
 from polysched.codegen.emit.launch.notes import ONE_THREAD
@@ -32,13 +35,13 @@ from polysched.deps.dependences import Dependences
 from polysched.errors import BudgetExceeded, IllegalSchedule, InputError, LaunchError, Loc, VerificationError
 from polysched.explain.mapped import as_it_runs
 from polysched.explain.text import explain
-from polysched.instructions.instruction import Instruction
-from polysched.instructions.mma import INSTRUCTIONS
 from polysched.ir.defaults import without_contents
 from polysched.ir.dtypes import i64
 from polysched.ir.node import walk
 from polysched.ir.nodes import LARGEST_SIZE, PARALLEL, Call, Function, Store, Var
 from polysched.ir.text import head
+from polysched.model.instructions.instruction import Instruction
+from polysched.model.instructions.mma import INSTRUCTIONS
 from polysched.model.scop import Scop
 from polysched.model.tree.nodes import Tree
 from polysched.plan.candidates import candidates, compared
@@ -71,9 +74,6 @@ from polysched.support.clock import Deadline
 from polysched.support.entry import entries
 from polysched.support.trace import Declined, Event
 from polysched.targets.table import BACKENDS
-from polysched.trials.borders import borders
-from polysched.trials.orders import BACKWARDS, INDEPENDENT, always_on_threads, has_loops, in_other_orders
-from polysched.trials.rounding import Cuts, calls_of_constants, decides_by_floats, has_contractions
 
 
 @entries

@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from polysched.config.heuristics.gpu import STAGES_TRIED, TERMS_TRIED, WARP_TILES, WarpTile
-from polysched.instructions.instruction import Instruction
-from polysched.instructions.mma import INSTRUCTIONS
 from polysched.ir.dtypes import f64
+from polysched.model.instructions.instruction import Instruction
+from polysched.model.instructions.mma import INSTRUCTIONS
 from polysched.model.tree.nodes import Leaf, Member, nest_of
 from polysched.strategy.grid import Nest
 from polysched.strategy.on_grid import OnAxes, place, planes_on

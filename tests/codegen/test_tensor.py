@@ -19,7 +19,7 @@ from tensor_products import LAYOUTS, SMALL, Tiles, by_hand, check_product, produ
 
 import polysched as ps
 from polysched.errors import InputError
-from polysched.instructions.mma import INSTRUCTIONS
+from polysched.model.instructions.mma import INSTRUCTIONS
 from polysched.runtime.emulated.check import check
 from polysched.runtime.emulated.emulate import emulate
 from polysched.runtime.emulated.findings import CheckReport

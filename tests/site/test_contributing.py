@@ -25,10 +25,10 @@ from nests import arguments_for, assert_same_outcome
 from tensor_products import Tiles, by_hand, product, product_for, whole_numbers
 
 import polysched as ps
-from polysched.instructions.mma import INSTRUCTIONS
+from polysched.model.instructions.mma import INSTRUCTIONS
 from polysched.runtime.emulated.emulate import emulate
 from tests.codegen import soundness
-from tests.instructions.test_fragments import place
+from tests.model.instructions.test_fragments import place
 from tests.test_layers import faults
 
 ROOT = Path(__file__).parents[2]
@@ -37,8 +37,8 @@ RECIPES = ("edit", "pass", "target", "instruction")
 HOLDING = (
     "tests/test_edits_table.py",
     "tests/test_layers.py::test_a_folder_has_at_most_fifteen_files",
-    "tests/instructions/test_fragments.py::test_a_fragment_has_each_element_of_its_tile_once",
-    "tests/instructions/test_fragments.py::test_what_an_instruction_is_called",
+    "tests/model/instructions/test_fragments.py::test_a_fragment_has_each_element_of_its_tile_once",
+    "tests/model/instructions/test_fragments.py::test_what_an_instruction_is_called",
 )
 
 

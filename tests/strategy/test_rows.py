@@ -81,7 +81,8 @@ def test_its_script_says_the_same():
 def test_its_decisions():
     schedule = ps.optimize(softmax, "cuda", options=FREE).schedule
     values = {decision.key: decision.value for decision in schedule.decisions}
-    assert values == {"fuse_rows.i": True, "inline.e": True, "join.j_2": True, "copy_rows.i": 6144, "threads.i": 256, "online.j_3": True}
+    first = {"fuse_rows.i": True, "inline.e": True, "join.j_2": True}
+    assert values == {**first, "copy_rows.i": 6144, "threads.i": 256, "online.j_3": True}
     kept = schedule.decide("inline.e", False).decide("copy_rows.i", 0)
     stored = ps.optimize(softmax, "cuda", schedule=kept.decide("threads.i", 64))
     (kernel,) = stored.source.kernels

@@ -11,7 +11,7 @@ from tensor_products import LAYOUTS, check_product, nn, of_types, product, whole
 import polysched as ps
 from polysched.errors import VerificationError
 from polysched.frontend.python import parse_nest
-from polysched.instructions.instruction import Instruction
+from polysched.model.instructions.instruction import Instruction
 
 NAME = "mma.m16n8k16.f16"
 

@@ -13,8 +13,8 @@ from random_sums import BATCH, CONV, CUBE, Sum, is_product, loops_of, random_sum
 
 from polysched import Options, Schedule
 from polysched.frontend.python import parse_nest
-from polysched.instructions.mma import M16N8K8_F64, M16N8K16
 from polysched.model.extract import extract
+from polysched.model.instructions.mma import M16N8K8_F64, M16N8K16
 from polysched.transform.analysis.unify import Unified, unify
 
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from polysched.instructions.instruction import Instruction
-from polysched.instructions.mma import INSTRUCTIONS
 from polysched.ir.dtypes import f16, f32, f64, i8, i32, u32
 from polysched.ir.nodes import LDMATRIX
+from polysched.model.instructions.instruction import Instruction
+from polysched.model.instructions.mma import INSTRUCTIONS
 
 
 def function_of(name: str) -> str:

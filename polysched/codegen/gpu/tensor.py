@@ -26,8 +26,6 @@ from polysched.codegen.gpu.staging_plan import Surroundings, surroundings
 from polysched.codegen.gpu.tensor_plan import Operand, Products, planned, tensor_loop
 from polysched.codegen.gpu.thread_nest import counted, each_kernel
 from polysched.codegen.lowered import around
-from polysched.instructions.bits import Bits
-from polysched.instructions.instruction import LINE, Subscripts
 from polysched.ir.build import add, binary, conjunction, floordiv, floormod, mul
 from polysched.ir.dtypes import boolean
 from polysched.ir.integers.linear import Linear, expression, forms
@@ -52,6 +50,8 @@ from polysched.ir.nodes import (
     Var,
 )
 from polysched.ir.rename import bound_names, fresh_names, rename_bound
+from polysched.model.instructions.bits import Bits
+from polysched.model.instructions.instruction import LINE, Subscripts
 
 
 def tensor_products(fn: Function) -> Function:

@@ -21,12 +21,12 @@ from polysched.codegen.gpu.thread_nest import ThreadNest, thread_nest
 from polysched.codegen.lowered import bytes_of, is_mapped, outermost
 from polysched.codegen.memory.tile_nest import Side, side_of
 from polysched.config.target import LIMITS
-from polysched.instructions.instruction import LANES, LINE, Factor, Instruction, Subscripts
-from polysched.instructions.mma import INSTRUCTIONS
 from polysched.ir.integers.linear import Linear, added, constant_of, forms
 from polysched.ir.node import statements, substitute
 from polysched.ir.nodes import Array, Const, Expr, For, Function, Let, Stmt, Var
 from polysched.ir.rename import fresh_names
+from polysched.model.instructions.instruction import LANES, LINE, Factor, Instruction, Subscripts
+from polysched.model.instructions.mma import INSTRUCTIONS
 from polysched.transform.analysis.unify import element, factors
 
 

@@ -16,13 +16,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from polysched.config.machine import Machine
-from polysched.instructions.dots import DOTS, VECTOR_BYTES, Dot
 from polysched.ir.build import add, binary, const, mul
 from polysched.ir.dtypes import DType, i32
 from polysched.ir.integers.intervals import Interval, holds, interval, whole
 from polysched.ir.node import substitute
 from polysched.ir.nodes import Binary, Call, Cast, Const, Expr, Select, Var
 from polysched.ir.simplify import simplify
+from polysched.model.instructions.dots import DOTS, VECTOR_BYTES, Dot
 from polysched.transform.analysis.products import Axes, SumOfProducts
 
 

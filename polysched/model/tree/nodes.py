@@ -106,7 +106,7 @@ class Tensor:
     """The loop, over terms, and the two inside, over rows and columns, run one statement, a sum of products over a box,
     by tensor instructions of a warp; factors are copied to shared memory so many chunks of terms ahead."""
 
-    instruction: str  # by its name in `instructions/`
+    instruction: str  # by its name in `model/instructions/`
     stages: int  # of copies of one chunk each, used in turn
 
 

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from polysched.check.trials.data import Source
 from polysched.config.heuristics.tuning import ROUNDING, SAMPLE, SLOW
 from polysched.errors import LaunchError, VerificationError
 from polysched.results.compiled import Compiled
-from polysched.trials.data import Source
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from polysched.instructions.layouts import Rows, layout
-from polysched.instructions.own import OwnInstruction, show_strides
 from polysched.ir.build import add, mul
 from polysched.ir.effects import is_pure
 from polysched.ir.node import children, variables, walk
 from polysched.ir.nodes import Binary, Call, Cast, Const, Expr, Load, Select, Store, Unary, Var
 from polysched.ir.simplify import simplify
 from polysched.ir.text import show
+from polysched.model.instructions.layouts import Rows, layout
+from polysched.model.instructions.own import OwnInstruction, show_strides
 from polysched.support import isl
 
 Moves = Callable[[tuple[Expr, ...]], Rows | None]  # of subscripts: rows are dimensions, columns the loops of a tile

@@ -14,11 +14,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from polysched.instructions.instruction import LINE, Instruction
 from polysched.ir.integers.linear import Linear, added, forms
 from polysched.ir.nodes import Binary, Cast, Const, Expr, Load, Stmt, Store, Var
 from polysched.ir.simplify import simplify
 from polysched.model.affine import value
+from polysched.model.instructions.instruction import LINE, Instruction
 from polysched.model.scop import Access, Scop, Statement
 from polysched.model.tree.nodes import Member
 from polysched.support import isl

@@ -12,7 +12,7 @@ import polysched as ps
 from polysched import InputError, Options, Schedule, optimize
 from polysched.check import instruction as making
 from polysched.cli import main
-from polysched.instructions.own import INSTRUCTIONS
+from polysched.model.instructions.own import INSTRUCTIONS
 
 
 @ps.nest

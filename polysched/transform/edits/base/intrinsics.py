@@ -14,11 +14,11 @@ from collections.abc import Sequence
 from functools import reduce
 
 from polysched.errors import InputError
-from polysched.instructions.layouts import Rows
-from polysched.instructions.own import OwnInstruction, defined
 from polysched.ir.nodes import Expr, Load, Store
 from polysched.ir.text import show
 from polysched.model.affine import AffineSpace, NotAffine
+from polysched.model.instructions.layouts import Rows
+from polysched.model.instructions.own import OwnInstruction, defined
 from polysched.model.scop import Scop, Statement
 from polysched.model.tree.nodes import Concurrent, Intrinsic, Leaf, Member, Tree, mark_of, own_marks
 from polysched.support import isl

@@ -21,12 +21,12 @@ from math import prod
 from polysched.config.heuristics.gpu import MOST_STAGES
 from polysched.config.target import LIMITS
 from polysched.errors import InputError
-from polysched.instructions.instruction import LANES, LINE, Instruction
-from polysched.instructions.mma import INSTRUCTIONS as WARPS
-from polysched.instructions.own import INSTRUCTIONS, OwnInstruction
 from polysched.ir.node import walk
 from polysched.ir.nodes import Load, Store
 from polysched.ir.text import show
+from polysched.model.instructions.instruction import LANES, LINE, Instruction
+from polysched.model.instructions.mma import INSTRUCTIONS as WARPS
+from polysched.model.instructions.own import INSTRUCTIONS, OwnInstruction
 from polysched.model.scop import Statement
 from polysched.model.tree.nodes import Intrinsic, Leaf, Map, Member, Tensor, mark_of, marked_as
 from polysched.support import isl

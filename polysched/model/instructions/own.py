@@ -17,13 +17,13 @@ from math import prod
 
 from polysched.config.plain import Named
 from polysched.errors import InputError
-from polysched.instructions.layouts import Rows, is_independent
 from polysched.ir.integers.linear import Linear, forms
 from polysched.ir.interp import evaluate
 from polysched.ir.node import variables, walk, without_subscripts
 from polysched.ir.nodes import Binary, Call, Const, Expr, For, Foreign, Function, Load, Select, Stmt, Store
 from polysched.ir.simplify import simplify
 from polysched.ir.text import show
+from polysched.model.instructions.layouts import Rows, is_independent
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from polysched.instructions.bits import Bits
 from polysched.ir.dtypes import DType, u32
+from polysched.model.instructions.bits import Bits
 
 LANES = 32
 LINE = 16  # bytes of a row that `ldmatrix` reads, and that an asynchronous copy moves at most

@@ -1,14 +1,14 @@
-"""polysched/trials/replay.py: claims against what the interpreter accesses."""
+"""polysched/check/trials/replay.py: claims against what the interpreter accesses."""
 
 from __future__ import annotations
 
 import numpy as np
 
 import polysched as ps
+from polysched.check.trials.replay import conflict
 from polysched.deps.dependences import Claim
 from polysched.model.extract import extract
 from polysched.plan.prepare import function_of, prepared
-from polysched.trials.replay import conflict
 
 
 @ps.nest

@@ -1,4 +1,4 @@
-"""polysched/trials/demands.py, ranges.py and data.py: data that a nest can be run with."""
+"""polysched/check/trials/demands.py, ranges.py and data.py: data that a nest can be run with."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 import polysched as ps
+from polysched.check.trials.data import Source
+from polysched.check.trials.ranges import ranges_of
 from polysched.frontend.python import parse_nest
 from polysched.ir.dtypes import i32
 from polysched.ir.interp import interpret
 from polysched.ir.nodes import Array, Binary, Function, Load, Store, Var
 from polysched.plan.prepare import function_of
-from polysched.trials.data import Source
-from polysched.trials.ranges import ranges_of
 
 
 @ps.nest

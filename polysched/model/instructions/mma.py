@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from polysched.instructions.bits import Bits
-from polysched.instructions.instruction import Factor, Instruction, Rows, Subscripts
 from polysched.ir.dtypes import f16, f32, f64, i8, i32
+from polysched.model.instructions.bits import Bits
+from polysched.model.instructions.instruction import Factor, Instruction, Rows, Subscripts
 
 _LANE, _R, _ZERO = (lambda *k: Bits.of("lane", *k)), (lambda *k: Bits.of("r", *k)), Bits.zeros(3)
 

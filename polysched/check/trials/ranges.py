@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from math import inf, isfinite
 
+from polysched.check.trials.demands import Bound, Demand, Demands, Scope
 from polysched.ir.dtypes import DType
 from polysched.ir.integers.intervals import interval, whole
 from polysched.ir.interp import evaluate
 from polysched.ir.node import children
 from polysched.ir.nodes import Array, Binary, Cast, Const, Expr, Function, Load, Select, Unary, Var
-from polysched.trials.demands import Bound, Demand, Demands, Scope
 
 Range = tuple[float, float]  # the least and the largest value; whole numbers, or infinite
 Ranges = dict[str, Range]  # of arrays and scalars, by name

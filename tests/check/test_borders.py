@@ -1,9 +1,9 @@
-"""polysched/trials/borders.py: sizes on both sides of where kernels change."""
+"""polysched/check/trials/borders.py: sizes on both sides of where kernels change."""
 
 from __future__ import annotations
 
+from polysched.check.trials.borders import borders
 from polysched.ir.build import add, mul, var
-from polysched.trials.borders import borders
 
 n, m = var("n"), var("m")
 MOST = 2**31 - 1

@@ -1,4 +1,4 @@
-"""polysched/trials/rounding.py: bounds that hold for every order of the terms, and hide no fault."""
+"""polysched/check/trials/rounding.py: bounds that hold for every order of the terms, and hide no fault."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import polysched as ps
+from polysched.check.trials.rounding import at_first, calls_of_constants, is_whole, tolerance, with_bounds
 from polysched.ir.dtypes import f16, f32, f64
 from polysched.ir.interp import interpret
 from polysched.plan.prepare import function_of
-from polysched.trials.rounding import at_first, calls_of_constants, is_whole, tolerance, with_bounds
 
 
 @ps.nest

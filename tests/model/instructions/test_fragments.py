@@ -1,4 +1,4 @@
-"""polysched/instructions: which lane holds what, against the PTX ISA, and against what `ldmatrix` gives.
+"""polysched/model/instructions: which lane holds what, against the PTX ISA, and against what `ldmatrix` gives.
 
     lane 5, element 3 of the left factor         row 5 // 4 + 8, term 5 % 4 * 2 + 1
 """
@@ -11,12 +11,12 @@ from itertools import product
 
 import pytest
 
-from polysched.instructions.bits import Bits
-from polysched.instructions.instruction import LANES, LINE, Subscripts
-from polysched.instructions.mma import INSTRUCTIONS, M8N8K4_F64, M16N8K8_F64, M16N8K8_TF32, M16N8K16, M16N8K32_S8
 from polysched.ir.build import var
 from polysched.ir.interp import evaluate
 from polysched.ir.text import show
+from polysched.model.instructions.bits import Bits
+from polysched.model.instructions.instruction import LANES, LINE, Subscripts
+from polysched.model.instructions.mma import INSTRUCTIONS, M8N8K4_F64, M16N8K8_F64, M16N8K8_TF32, M16N8K16, M16N8K32_S8
 
 ROW = 8  # elements of f16 that `ldmatrix` reads of a row, and rows of a tile
 EVERY = list(INSTRUCTIONS.values())

@@ -14,11 +14,11 @@ from typing import Any, Literal
 
 import numpy as np
 
+from polysched.check.trials.demands import Demands, demands_of
+from polysched.check.trials.ranges import Range, Ranges, ranges_of, widened
 from polysched.ir.dtypes import DType
 from polysched.ir.interp import evaluate
 from polysched.ir.nodes import Array, Function, Var
-from polysched.trials.demands import Demands, demands_of
-from polysched.trials.ranges import Range, Ranges, ranges_of, widened
 
 Style = Literal["any", "distinct", "whole"]
 

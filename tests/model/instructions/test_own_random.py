@@ -10,7 +10,7 @@ from nests import arguments_for, outcome
 from random_instructions import random_case, why_not
 
 from polysched import IllegalSchedule, InputError, Options, Schedule, optimize
-from polysched.instructions.own import INSTRUCTIONS, require_own
+from polysched.model.instructions.own import INSTRUCTIONS, require_own
 
 FIRST, COUNT = 0, 100
 

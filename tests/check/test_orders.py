@@ -1,4 +1,4 @@
-"""polysched/trials/orders.py: kernels with their parallel loops in other orders."""
+"""polysched/check/trials/orders.py: kernels with their parallel loops in other orders."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 from nests import arguments_for, loop, nest, random_nest
 
 import polysched as ps
+from polysched.check.trials.orders import BACKWARDS, INDEPENDENT, always_on_threads, has_loops, in_other_orders
 from polysched.codegen.emit.c import emit_c
 from polysched.codegen.memory.linearize import linearize
 from polysched.ir.build import add, load, store, var
@@ -18,7 +19,6 @@ from polysched.ir.interp import interpret
 from polysched.ir.nodes import Array
 from polysched.operators.examples import stencil
 from polysched.runtime.cpu import load as load_c
-from polysched.trials.orders import BACKWARDS, INDEPENDENT, always_on_threads, has_loops, in_other_orders
 
 n, i = var("n"), var("i")
 V = Array("V", i64, (add(n, 3),))
