@@ -199,6 +199,7 @@ class Schedule:
     compute_at = method(edits.compute_at)
     reverse_compute_at = method(edits.reverse_compute_at)
     rfactor = method(edits.rfactor)
+    time_tile = method(edits.time_tile)
 
     assume = method(edits.assume)
     independent = method(edits.independent)
