@@ -12,7 +12,7 @@ from polysched.codegen.expr.digits import join_digits
 from polysched.codegen.expr.named import named_temporaries
 from polysched.codegen.foreign import call_foreign, has_foreign
 from polysched.codegen.gpu.planes import fold_planes
-from polysched.codegen.gpu.points import whole_points
+from polysched.codegen.gpu.points import whole_points, whole_strips
 from polysched.codegen.gpu.registers import in_registers
 from polysched.codegen.gpu.staging import stage
 from polysched.codegen.gpu.sums.reduce import reduce_on_gpu
@@ -174,6 +174,7 @@ def _kernel(
 def _copied(kernel: Function, target: TargetData, options: Options) -> Function:
     """The loops with the memory that they work in: copies, packed factors, scalars in place of arrays."""
     if target.has_grid:
+        kernel = optional("strips", whole_strips, kernel)
         kernel = optional("block arrays", block_arrays, kernel, target.shared - CHUNK_BYTES)
     kernel = optional("contract", contract, kernel, rows=not target.has_grid)
     if not target.has_grid:

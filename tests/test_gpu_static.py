@@ -8,6 +8,7 @@ import sys
 import pytest
 
 import polysched as ps
+from benchmarks.gpu_static import stencils
 from benchmarks.gpu_static.__main__ import TABLES, main
 from benchmarks.gpu_static.integers import without_unrolling
 from benchmarks.gpu_static.suite import is_one_thread
@@ -35,7 +36,7 @@ def test_one_thread(grid, block, is_one):
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="there is no nvcc to compile CUDA texts with")
 def test_all_tables_of_a_kernel(monkeypatch, capsys):
-    tables = [name for name in TABLES if name not in ("gemm", "conv2d")]
+    tables = [name for name in TABLES if name not in ("gemm", "conv2d", "stencils")]
     monkeypatch.setattr(sys, "argv", ["gpu_static", *tables, "--kernel", "atax"])
     with pytest.raises(SystemExit) as stop:
         main()
@@ -52,3 +53,16 @@ def test_an_unknown_table_is_refused(monkeypatch, capsys):
     with pytest.raises(SystemExit):
         main()
     assert "no table is called gem; there are suite, integers, gemm, " in capsys.readouterr().err
+
+
+def test_stencils_have_a_row_for_each_type(monkeypatch, capsys):
+    one_step = {name: double for name, double in stencils.STENCILS.items() if name in ("jacobi-1d", "heat-3d")}
+    monkeypatch.setattr(stencils, "STENCILS", one_step)
+    monkeypatch.setattr(stencils, "_counted", lambda fn, real: (1.5, True))
+    monkeypatch.setattr(sys, "argv", ["gpu_static", "stencils"])
+    with pytest.raises(SystemExit) as stop:
+        main()
+    rows = capsys.readouterr().out.strip().splitlines()[-4:]
+    assert stop.value.code == 0
+    assert [row.split()[:2] for row in rows] == [[n, t] for n in ("jacobi-1d", "heat-3d") for t in ("f32", "f64")]
+    assert rows[0].split()[2:4] == ["992", "8"] and "none gains" in rows[3]

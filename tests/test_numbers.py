@@ -57,6 +57,8 @@ REVIEWED = {
     "transform/edits/order/distribute.py": ({32}, "an example in a hint"),
     "transform/edits/order/skew.py": ({4}, "shifts that are tried"),
     "transform/edits/values/storage.py": ({12}, "limit of work"),
+    "transform/edits/values/time_tiles/halo.py": ({8}, "limit of work"),
+    "transform/edits/values/time_tiles/parts.py": ({12}, "limit of work"),
     "transform/edits/run/unroll.py": ({64, 4}, "limit of a text; factors in a hint"),
     "transform/analysis/sizes.py": ({32}, "registers of AVX-512 and Arm"),
     "strategy/split_set.py": ({16}, "limit of work"),

@@ -7,6 +7,7 @@ integers    integer instructions for one instance of the innermost statement, wi
 gemm        the hottest loop of a product of matrices, in double and in float
 conv2d      the same of a convolution, NCHW, batch 8, 64 channels, 56 x 56, 3 x 3; and its blocks
 threads     what a thread executes at PolyBench's medium sizes
+stencils    time tiles of stencils: traffic, work done twice, launches, and the time that is predicted
 traffic     sectors and bank conflicts of memory accesses, by the checker, at small sizes
 
 Sizes are symbolic but in conv2d. nvcc may contract a * b + c, its default, so that multiply-adds can be counted. The
@@ -20,6 +21,7 @@ from collections.abc import Callable
 
 from benchmarks.gpu_static.integers import integers
 from benchmarks.gpu_static.operators import convolution, products
+from benchmarks.gpu_static.stencils import stencils
 from benchmarks.gpu_static.suite import suite
 from benchmarks.gpu_static.threads import threads
 from benchmarks.gpu_static.traffic import traffic
@@ -32,6 +34,7 @@ TABLES: dict[str, Callable[[argparse.Namespace], bool]] = {
     "conv2d": convolution,
     "threads": threads,
     "traffic": traffic,
+    "stencils": stencils,
 }
 
 

@@ -19,7 +19,7 @@ from polysched.ir.simplify import simplify
 def full_loop(loop: For, size: int) -> For:
     """The loop, of values from 0 to size - 1, over all of these, with a guard for its bounds; one on blocks or threads
     has it already, and one with a stride stays as it is."""
-    if loop.step != 1 or is_mapped(loop):
+    if loop.step != 1 or is_mapped(loop, "block") or (is_mapped(loop) and loop.lo == Const(0)):
         return loop
     value = Var(loop.var)
     first = [Binary("<=", low, value) for low in flattened(loop.lo, "max") if low != Const(0)]

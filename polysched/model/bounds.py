@@ -74,6 +74,20 @@ def _complaint(statement: Statement, outside: isl.Map, array: Array, sizes: tupl
     )
 
 
+def elements(array: Array, sizes: tuple[str, ...]) -> isl.Set:
+    """{ A[x] }: all that it has; InputError if an extent is not affine."""
+    names = element_names(len(array.shape))
+    space = AffineSpace(array.name, names, sizes)
+    found = space.universe
+    for name, extent in zip(names, array.shape, strict=True):
+        found = found.intersect(space.where(Binary("<=", Const(0), Var(name))))
+        try:
+            found = found.subtract(_from(extent, Var(name), space))
+        except NotAffine as error:
+            raise InputError(f"how long '{array.name}' is, {show(extent)}, is not affine in the sizes") from error
+    return found
+
+
 def _beyond(array: Array, sizes: tuple[str, ...]) -> isl.Set:
     """{ A[x] : x < 0 or x >= extent }; in a dimension whose extent is not affine, the latter is not looked for."""
     names = element_names(len(array.shape))

@@ -15,6 +15,7 @@ from polysched.config.constraints import TileSizes
 from polysched.config.heuristics.cpu import SIMD_OPERATIONS, STREAM_OPERATIONS
 from polysched.config.options import Options
 from polysched.config.target import LIMITS, TARGETS, TargetData
+from polysched.deps.arrivals import scoped_arrays
 from polysched.deps.coincidence import mark_coincident
 from polysched.deps.dependences import Dependences
 from polysched.deps.legality import require_legal
@@ -41,6 +42,7 @@ from polysched.strategy.cpu import cpu
 from polysched.strategy.decision import Decision, Order
 from polysched.strategy.gpu import gpu
 from polysched.strategy.script import Script
+from polysched.strategy.stencils.time_tiles import is_on_grid
 from polysched.strategy.windows import pipeline
 from polysched.support import clock, isl
 from polysched.support.trace import decline, optional, step, verifies_each
@@ -98,7 +100,8 @@ def loops_within_budget(
     (transform/trees/profitability).
     `order`: what the strategy may make of it; it is kept where it is source order, for want of a better one.
     """
-    mapping = _map_to_gpu if target.has_grid else partial(map_to_cpu, order=order)
+    to_gpu, to_cpu = partial(_map_to_gpu, shared=target.shared), partial(map_to_cpu, order=order)
+    mapping: Callable[[Tree, Scop, Dependences, Options], Mapped] = to_gpu if target.has_grid else to_cpu
     if not target.has_tensor:
         options = replace(options, tensor="off")
     has_marks = bool(marks_in(scheduled))
@@ -242,11 +245,13 @@ def map_to_cpu(tree: Tree, scop: Scop, deps: Dependences, options: Options, orde
     return _written(script, tree, with_reduces(script.tree, script.dependences), order)
 
 
-def _map_to_gpu(tree: Tree, scop: Scop, deps: Dependences, options: Options) -> Mapped:
+def _map_to_gpu(tree: Tree, scop: Scop, deps: Dependences, options: Options, *, shared: int) -> Mapped:
     """Sums with what they start from and what is made of them, on blocks and threads."""
     script = _begun(tree, scop, deps, options)
-    gpu(script)
-    mapped = with_reduces(script.tree, script.dependences)
+    gpu(script, shared)
+    nested = script.draft.nested  # flags of loops that stay on the host are all that the normal form would add
+    is_whole = bool(scoped_arrays(nested)) and is_on_grid(nested)
+    mapped = with_reduces(nested if is_whole else script.tree, script.dependences)
     return _written(script, tree, _barriers(mapped, script.scop, script.dependences))
 
 

@@ -55,7 +55,7 @@ class Written:
         answers = {**self.given.answers, **answers}
         script = Script(self.begun.draft, self.given.options, answers)
         if TARGETS[self.given.target].has_grid:
-            gpu(script)
+            gpu(script, TARGETS[self.given.target].shared)
         else:
             cpu(script, self.given.order)
         asked = {decision.key for decision in script.decisions}

@@ -28,6 +28,7 @@ from polysched.strategy.row_blocks.edits import rows_on_blocks
 from polysched.strategy.rows.fuse import fuse
 from polysched.strategy.script import Script, names_of
 from polysched.strategy.split_set import split_in
+from polysched.strategy.stencils.time_tiles import is_on_grid, time_tiles
 from polysched.strategy.straight import straighten
 from polysched.strategy.sums import Sums, sums_in_teams
 from polysched.strategy.tensor_cores import on_warps, warps_for
@@ -36,8 +37,13 @@ from polysched.transform.trees.distribute import distribute
 from polysched.transform.trees.fusion import sums_to_fuse
 
 
-def gpu(script: Script) -> None:
-    """The edits of the default strategy, one nest after the other."""
+def gpu(script: Script, shared: int) -> None:
+    """The edits of the default strategy, one nest after the other, where a block may ask for so many bytes of shared
+    memory."""
+    if script.options.tile and script.options.shared_memory:
+        time_tiles(script, shared)
+        if is_on_grid(script.draft.nested):
+            return
     if script.options.fusion != "none":
         script.phase("rows", rows_on_blocks)
     parts = script.phase("fuse sums", fuse_sums) or [] if script.options.fusion != "none" else []

@@ -13,7 +13,7 @@ from polysched.operators.examples import gemm, jacobi_2d
 
 
 def test_time_steps_are_launches():
-    done = ps.optimize(jacobi_2d, "cuda")
+    done = ps.optimize(jacobi_2d, "cuda", schedule=ps.Schedule.auto(jacobi_2d, "cuda").without("time_steps.t"))
     launches = find_launches(done.source, done.nest, {"tsteps": 7, "n": 100})
     kernels = {kernel.name: kernel for kernel in done.source.kernels}
     assert len(launches) == 14 and {launch.kernel for launch in launches} <= set(kernels)
@@ -22,6 +22,13 @@ def test_time_steps_are_launches():
         assert launch.threads == kernel.block and len(launch.arguments) == len(kernel.parameters)
         named = dict(zip(kernel.parameters, launch.arguments, strict=True))
         assert named["n"] == 100 and named["A"] != named["B"]
+
+
+def test_time_tiles_are_launches_between_two_copies():
+    done = ps.optimize(jacobi_2d, "cuda")
+    steps = ps.Schedule.auto(jacobi_2d, "cuda").decision("time_steps.t").value
+    counts = {t: len(find_launches(done.source, done.nest, {"tsteps": t, "n": 100})) for t in (0, 1, 7, 100)}
+    assert counts == {t: -(-t // steps) + 2 if t else 0 for t in counts}
 
 
 def test_sizes_are_checked():

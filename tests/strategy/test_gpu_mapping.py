@@ -14,6 +14,7 @@ from nests import loop, nest
 
 import polysched as ps
 from polysched.config.machine import Gpu
+from polysched.config.target import LIMITS
 from polysched.deps.legality import first_violation
 from polysched.deps.phases import is_kernel
 from polysched.frontend.python import parse_nest
@@ -55,11 +56,11 @@ def parsed(arrays: str, *lines: str) -> Function:
 
 def begun(done: Scheduled) -> Script:
     draft = Draft(scop=done.scop, dependences=done.deps, nested=nested(done.tree), waits=True)
-    return Script(draft, ps.Options(tensor="off"))
+    return Script(draft, ps.Options(tensor="off"), {"time_steps.t": 0})
 
 
 def on_gpu(done: Scheduled) -> Tree:
-    gpu(script := begun(done))
+    gpu(script := begun(done), LIMITS.shared)
     return with_reduces(script.tree, done.deps)
 
 
@@ -173,7 +174,8 @@ def test_a_serial_recurrence_is_one_kernel_of_one_thread():
 def test_loops_around_the_parallel_ones_stay_on_the_host():
     """Jacobi's time loop launches one grid for each of its two sweeps, whose points are not skewed there."""
     assert axes(nests.jacobi_2d()) == ["block.y", "block.x", "thread.y", "thread.x"] * 2
-    kernels = ps.optimize(nests.jacobi_2d(), target="cuda").source.kernels
+    one_step = ps.Schedule.auto(nests.jacobi_2d(), "cuda").without("time_steps.t")
+    kernels = ps.optimize(nests.jacobi_2d(), target="cuda", schedule=one_step).source.kernels
     assert len(kernels) == 2 and all(prod(kernel.block) == 256 for kernel in kernels)
     assert "2t" not in mapped(nests.jacobi_2d())
 
@@ -252,7 +254,7 @@ def test_as_many_loops_stay_on_the_host_as_were_counted(seed):
     done = random_scheduled(seed)
     fuse_sums(script := begun(done))
     counted = Bands(done.scop, done.deps, Gpu()).host_loops(script.tree, Around((), done.deps.coincidence))
-    gpu(script)
+    gpu(script, LIMITS.shared)
     assert host_loops(script.tree) == counted
 
 

@@ -8,7 +8,8 @@
                                                                      for i in 4 * t..min(n, 4 * t + 4):
                                                                          B[i] = A[i]
 
-Unrolled, what neighboring points read is loaded once: it stays in registers.
+Unrolled, what neighboring points read is loaded once: it stays in registers. So are strips of points in the phases of a
+kernel, between barriers, under whatever guards are around them.
 
 Needs: names are bound once; steps are positive.
 """
@@ -20,11 +21,13 @@ from dataclasses import replace
 from typing import Any
 
 from polysched.codegen.gpu.thread_nest import ThreadNest, each_kernel, edges, inside, on_threads, over_all, thread_nest
-from polysched.codegen.lowered import around
-from polysched.codegen.memory.tile_nest import least
+from polysched.codegen.lowered import around, is_mapped
+from polysched.codegen.memory.tile_nest import least, side_of
+from polysched.config.target import LIMITS
 from polysched.ir.build import conjunction, where
 from polysched.ir.integers.linear import Linear, added, is_never_negative, never_negative
-from polysched.ir.nodes import Expr, For, Function, If, Stmt, Var
+from polysched.ir.node import rewrite, walk
+from polysched.ir.nodes import Alloc, Barrier, Expr, For, Function, If, Stmt, Store, Var
 from polysched.ir.rename import fresh_names, rename_bound, used_names
 
 
@@ -64,3 +67,32 @@ def whole_when(nest: ThreadNest) -> list[Expr] | None:
         if not any(is_never_negative(added(worst, other, -1)) for other in ({}, *found)):
             found.append(worst)
     return [never_negative(form) for form in found]
+
+
+def whole_strips(fn: Function) -> Function:
+    """`fn` with the unrolled loop inside of threads in two versions, in every kernel whose phases share an array of the
+    schedule's: what passes share between phases later has loops of its own."""
+    names = fresh_names("p", used_names(fn))
+
+    def in_two(kernel: For, host: dict[str, For]) -> Any:
+        shares = any(isinstance(node, Alloc) and node.array.space == "shared" for node in walk(kernel))
+        has_phases = shares and any(isinstance(node, Barrier) for node in walk(kernel))
+        return rewrite(kernel, lambda node: _strip(node, names)) if has_phases else kernel
+
+    return each_kernel(fn, in_two)
+
+
+def _strip(node: Any, names: Iterator[str]) -> Any:
+    """An unrolled loop around a store in two versions; None if it is none of constant length."""
+    if not isinstance(node, For) or node.kind != "unrolled" or is_mapped(node):
+        return None
+    side = side_of(node, [node.var], LIMITS.block)
+    if side is None or len(node.body) != 1 or not isinstance(node.body[0], Store):
+        return None
+    nest = ThreadNest((), (), (), (side,), node.body[0])
+    conditions = whole_when(nest)
+    if not conditions:
+        return None
+    whole = rename_bound(over_all(nest.points, {node.var: side.var}, node.body), lambda _: next(names))
+    partial: tuple[Stmt, ...] = (replace(node, kind="serial"),)
+    return If(conjunction(conditions), whole, rename_bound(partial, lambda _: next(names)))

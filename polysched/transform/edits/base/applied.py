@@ -72,7 +72,7 @@ class _Batch:
         before = self.drafts[-1]
         if edit.kind.legality not in ("order", "run"):
             return False
-        if scoped_arrays(before.nested):  # which orders are legal hangs on the order
+        if edit.kind.legality == "order" and scoped_arrays(before.nested):  # which orders are legal hangs on the order
             return False
         try:
             self.drafts.append(applied(replace(before, waits=True), edit, self.options))

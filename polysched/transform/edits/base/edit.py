@@ -10,7 +10,7 @@ is found.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -28,6 +28,7 @@ from polysched.model.tree.nodes import Tree, children, without_loop_marks
 from polysched.support import isl
 from polysched.transform.analysis.products import require_products
 from polysched.transform.edits.base.draft import Draft
+from polysched.transform.edits.base.graft import part_of
 from polysched.transform.edits.base.intrinsics import require_intrinsics
 from polysched.transform.edits.base.loops import loops, nested
 from polysched.transform.edits.base.reduces import require_reduces, with_reduces
@@ -53,9 +54,21 @@ def _checked(draft: Draft, tree: Tree, what: str, alternatives: Iterable[Alterna
         message = f"{what}: {violation}"
         raise IllegalSchedule(message, violation=violation, hint=first_legal(alternatives), tree=tree)
     scoped = scoped_arrays(tree) | scoped_arrays(draft.nested)
-    if scoped and without_loop_marks(tree) != without_loop_marks(draft.nested):  # all others have their dependences
+    if scoped and not _is_same_order(tree, draft.nested, _users(draft.scop, scoped)):  # others have their dependences
         return require_same_values(draft, draft.scop, tree, draft.scop.domain.identity(), what, only=scoped)
     return replace(draft, nested=nested(tree))
+
+
+def _users(scop: Scop, arrays: Set[str]) -> isl.UnionSet:
+    """The instances of statements that use one of the arrays."""
+    return isl.union_set(s.domain for s in scop.statements if any(each.array in arrays for each in s.accesses))
+
+
+def _is_same_order(tree: Tree, before: Tree, instances: isl.UnionSet) -> bool:
+    """Do both trees run these instances in the same order, as far as one sees?"""
+    if without_loop_marks(tree) == without_loop_marks(before):
+        return True
+    return without_loop_marks(part_of(tree, instances)) == without_loop_marks(part_of(before, instances))
 
 
 def require_small_factors(tree: Tree, what: str) -> None:

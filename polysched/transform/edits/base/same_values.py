@@ -122,7 +122,7 @@ def redrafted(before: Draft, scop: Scop, tree: Tree, what: str, *, only: Set[str
         raise InputError(f"{what} is not shown together with other edits")
     tree = nested(tree)
     scop = replace(scop, statements=tuple(map(_with_its_reduction, scop.statements)))
-    _require_in_bounds(scop, what)
+    require_in_bounds(scop, what)
     new = told_apart(scop, tree)
     if only:
         found = _dependences(before, new, only)
@@ -146,7 +146,8 @@ def _with_its_reduction(statement: Statement) -> Statement:
     return statement if still and alone else replace(statement, reduction="")
 
 
-def _require_in_bounds(scop: Scop, what: str) -> None:
+def require_in_bounds(scop: Scop, what: str) -> None:
+    """IllegalSchedule, which begins with `what` was asked for, if an access leaves its array."""
     arrays = {array.name: array for array in scop.arrays}
     try:
         fine = sizes_in_bounds(scop.valid_sizes, scop.statements, arrays, scop.function.sizes)

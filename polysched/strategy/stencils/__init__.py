@@ -1,0 +1,1 @@
+"""Stencils on GPUs: several time steps in one kernel."""
