@@ -39,6 +39,8 @@ REVIEWED = {
     "codegen/loops/narrowed_loop.py": ({60}, "limit of work, bits"),
     "codegen/loops/ranges.py": ({20_000, 4, 6, 14, 5}, "limits of work; a slice of a word"),
     "codegen/expr/rank.py": ({14}, "size of a memory"),
+    "codegen/expr/licm.py": ({14}, "size of a memory"),
+    "codegen/emit/launch/census.py": ({14}, "size of a memory"),
     "plan/mapped.py": ({10.0}, "seconds"),
     "operators/examples.py": ({9.0}, "points of a stencil"),
     "operators/sampling.py": ({4}, "dimensions of images, sides of a box"),
