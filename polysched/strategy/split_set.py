@@ -20,6 +20,7 @@ from polysched.deps.components import strongly_connected
 from polysched.model.tree.nodes import Band, Filter, InOrder, Leaf, Tree
 from polysched.strategy.script import Script
 from polysched.support import isl
+from polysched.support.remembered import remembered
 from polysched.transform.edits.base.loops import loops
 
 _MOST = 16  # parts
@@ -90,6 +91,7 @@ def _ordered(parts: list[isl.Set], reaching: isl.UnionMap) -> list[isl.Set] | No
     return [named[name] for (name, *_) in order] if len(order) == len(parts) else None
 
 
+@remembered  # most parts stay as they are where two are joined
 def _between(source: isl.Set, sink: isl.Set, reaching: isl.UnionMap) -> isl.UnionMap:
     return reaching.intersect_domain(isl.UnionSet.from_set(source)).intersect_range(isl.UnionSet.from_set(sink))
 
