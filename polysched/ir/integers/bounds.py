@@ -171,6 +171,11 @@ class Bounds:
 
     # --- bounds of polynomials
 
+    def largest_numbers(self) -> dict[str, Number]:
+        """The largest values of names that are never above one number."""
+        limits = {name: ends.high.limits for name, ends in self.ends.items()}
+        return {name: each[0].constant for name, each in limits.items() if len(each) == 1 and each[0].degree == 0}
+
     def upper(self, value: Polynomial) -> list[Polynomial]:
         """Polynomials in the sizes, the largest of which `value` does not exceed."""
         found = self.uppers.get(value)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
-from math import comb
+from math import comb, prod
 from types import MappingProxyType
 
 from polysched.ir.arithmetic import UNBOUNDED
@@ -112,6 +112,12 @@ class Polynomial:
         """With the value in place of the name."""
         factor, rest = self.split(name)
         return factor.replaced(name, value) * value + rest if factor else self
+
+    def with_numbers(self, values: Mapping[str, Number]) -> Polynomial:
+        """With these numbers in place of the names."""
+        left = (tuple(name for name in monomial if name not in values) for monomial, _ in self.terms)
+        factors = (factor * prod(values.get(name, 1) for name in monomial) for monomial, factor in self.terms)
+        return Polynomial.of(zip(left, factors, strict=True))
 
     def is_nonpositive(self, least: Mapping[str, int] = MappingProxyType({})) -> bool:
         """Is it certain to be zero or less where all names are 1 or more, or `least`, which is not negative?"""

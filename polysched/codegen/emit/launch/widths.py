@@ -54,8 +54,9 @@ def conditions(
         parts = dict.fromkeys(node for index in indices for node in walk(index) if node.dtype == i64)
         fits = _Intervals(ranges, lets).fits
         values = dict.fromkeys(bounds.polynomial(part) for part in parts if not fits(part))
-        sums = {value: None for value in values if bounds.is_sum_of_counts(value)}
-        signed = [each for value in values if value not in sums for each in (value, -value)]
+        counts, most = {value for value in values if bounds.is_sum_of_counts(value)}, bounds.largest_numbers()
+        sums = dict.fromkeys(value.with_numbers(most) for value in values if value in counts)
+        signed = [each for value in values if value not in counts for each in (value, -value)]
         return sufficient(upper for value in (*_largest(sums), *signed) for upper in bounds.upper(value))
     except Unbounded:
         return None
