@@ -72,7 +72,7 @@ def _run(case: Any) -> tuple[str, str]:
     inputs = {each: _array(value) for each, value in inputs.items()}
     net, constants = _specialized(case, inputs)
     status = "specialized" if constants else "passed"
-    if not net.kernels.calls:
+    if all(net.plan.root(value.name) in net.constants for _, value in net.plan.results):
         status = "folded"
     results = net(**{value.name: inputs[value.name] for value in net.plan.inputs})
     return _compared(case, results, wanted) or (status, "")

@@ -20,12 +20,12 @@ from polysched.config.options import Options
 from polysched.errors import BudgetExceeded, InputError
 from polysched.ir.graph.operations import Operation
 from polysched.ir.node import walk
-from polysched.ir.nodes import Call, Function
+from polysched.ir.nodes import Call, Cast, Function
 from polysched.networks.array import Array, shape_of
 from polysched.networks.expressions import Expressions, channels_last
 from polysched.networks.groups import Group
 from polysched.networks.node import Node
-from polysched.networks.operators.all import lowered
+from polysched.networks.operators.all import OPERATORS, lowered
 from polysched.networks.reading.schema import defaults, latest
 from polysched.networks.running.programs import program
 from polysched.pipeline import Compiled, optimize
@@ -115,8 +115,7 @@ def node_of(operation: Operation, make: Expressions) -> Node:
 
 def compiled(made: Kernels, options: Options) -> dict[str, Compiled]:
     """All of the nests, compiled and loaded."""
-    nests = made.nests
-    options_of = {name: replace(options, constants=made.constants[name]) for name in nests}
+    nests, options_of = made.nests, _options_of(made, options)
     count = min(len(nests), os.cpu_count() or 1)
     if count <= 1 or multiprocessing.current_process().daemon:  # which may start no others
         return {name: _loaded(name, nest, options_of[name]) for name, nest in nests.items()}
@@ -155,15 +154,35 @@ def _loaded(name: str, nest: Function, options: Options) -> Compiled:
 
 def _compile(nest: Function, options: Options) -> Compiled:
     """The kernel, whose library is in the cache then."""
-    done = optimize(nest, options=_exact_where_it_jumps(nest, options))
+    done = optimize(nest, options=options)
     program(done)
     return done
 
 
-def _exact_where_it_jumps(nest: Function, options: Options) -> Options:
-    """A quotient that is rounded to an integer may be another integer if it is a product with the inverse."""
-    jumps = any(isinstance(node, Call) and node.fn in _JUMPS for node in walk(nest.body))
-    return replace(options, fast_math=False) if jumps else options
+def _options_of(made: Kernels, options: Options) -> dict[str, Options]:
+    """Those of each kernel. A quotient that is rounded to an integer, there or by who reads it, may be another integer
+    if it is a product with the inverse."""
+    exact = {name for name, nest in made.nests.items() if any(map(_jumps, walk(nest.body)))}
+    exact |= {call.kernel for call in made.calls if _gives_quotients(call.group)}
+    fast = options.fast_math
+    return {
+        name: replace(options, constants=made.constants[name], fast_math=fast and name not in exact)
+        for name in made.nests
+    }
+
+
+def _gives_quotients(group: Group) -> bool:
+    stores = any(each.kind == "Div" and each.results[0] in group.outputs for each in group.operations)
+    return stores and all(OPERATORS[each.kind].pointwise for each in group.operations)
+
+
+def _jumps(node: object) -> bool:
+    match node:
+        case Call(fn=name):
+            return name in _JUMPS
+        case Cast(arg, dtype):
+            return arg.dtype.is_float and not dtype.is_float
+    return False
 
 
 _JUMPS = ("rint", "floor", "ceil", "trunc")

@@ -85,6 +85,23 @@ def test_results_that_are_inputs_constants_or_the_same_value():
     assert all(np.array_equal(a, b) for a, b in zip(found, right(made, x=x), strict=True))
 
 
+def test_an_input_without_elements_is_given_as_the_others(tmp_path):
+    net = ps.network(model([helper.make_node("Concat", ["x", "e"], ["y"], axis=0)], {"x": [2], "e": [0]}, ["y"], {}))
+    assert net(x=np.array([1, 2], np.float32), e=np.zeros(0, np.float32))[0].tolist() == [1, 2]
+    folder = net.save(tmp_path)
+    subprocess.run(["make", "-s"], cwd=folder, check=True)
+    assert subprocess.run(["./example"], cwd=folder, capture_output=True, check=True).stdout == b"0\n0\n"
+
+
+def test_a_constant_in_place_of_what_an_input_is_by_default():
+    made = model(
+        [helper.make_node("Add", ["x", "w"], ["y"])], {"x": [1], "w": [1]}, ["y"], {"w": np.ones(1, np.float32)}
+    )
+    x = np.array([1], np.float32)
+    assert ps.network(made)(x=x)[0] == [2]
+    assert ps.network(made, constants={"w": 5 * x})(x=x)[0] == [6]
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_random_networks_compute_what_the_reference_does(seed):
     """Chains and joins of nodes of one shape, grouped and not."""

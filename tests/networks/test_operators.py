@@ -65,6 +65,16 @@ def test_quotients_of_the_least_integer():
     assert ps.network(made)(x=x, y=y)[0].tolist() == [-(2**30), 1, 0, -3]
 
 
+@pytest.mark.parametrize("results", [["i"], ["i", "q"]])
+def test_quotients_that_become_integers(results):
+    """Exact also where one kernel stores the quotient and another one rounds it: 41 * (1 / 41) is less than 1."""
+    nodes = [helper.make_node("Div", ["x", "d"], ["q"]), helper.make_node("Cast", ["q"], ["i"], to=TensorProto.INT32)]
+    made = model(nodes, {"x": [4096]}, results, {"d": np.array(41, np.float32)})
+    made.graph.output[0].type.tensor_type.elem_type = TensorProto.INT32
+    x = np.arange(4096, dtype=np.float32)
+    assert np.array_equal(ps.network(made)(x=x)[0], np.arange(4096) // 41)
+
+
 def test_an_old_concat_joins_axis_1():
     made = model([helper.make_node("Concat", ["x", "y"], ["z"])], {"x": [2, 1], "y": [2, 2]}, ["z"], {})
     made.opset_import[0].version = 3

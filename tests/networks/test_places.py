@@ -49,6 +49,28 @@ def test_the_places_of_a_constant():
         ps.network(made)
 
 
+def test_a_single_place():
+    made = model([helper.make_node("Gather", ["x", "i"], ["y"])], {"x": [4]}, ["y"], {"i": np.array(9)})
+    with pytest.raises(ps.InputError, match=r"the constant 'i' gives the place 9 to %y \(Gather\), which has -4 to 3"):
+        ps.network(made)
+
+
+def test_more_than_there_is_room_for():
+    made = model([helper.make_node("Compress", ["x", "c"], ["y"], axis=0)], {"x": [2]}, ["y"], {"c": np.ones(3, bool)})
+    with pytest.raises(ps.InputError, match="condition chooses element 2 of 2"):
+        ps.network(made)
+    del made.graph.initializer[:]
+    made.graph.input.append(helper.make_tensor_value_info("c", TensorProto.BOOL, [3]))
+    assert ps.network(made, constants={"c": np.array([0, 1, 0], bool)})(x=np.array([5, 6], np.float32))[0] == [6]
+
+
+def test_new_elements_that_do_not_fit():
+    made = model([helper.make_node("TensorScatter", ["x", "u"], ["y"])], {"x": [1, 2, 1], "u": [1, 3, 1]}, ["y"], {})
+    made.opset_import[0].version = 24
+    with pytest.raises(ps.InputError, match="3 new elements along an axis of 2"):
+        ps.network(made)
+
+
 def computing() -> Any:
     """Places that the network computes: those of an input, doubled."""
     nodes = [

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import ctypes
 import multiprocessing
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from threading import Event, Thread
 
 import numpy as np
 import pytest
 
+import polysched as ps
 from polysched.networks.running.programs import pool
 from polysched.runtime.toolchain import compile_shared
 
@@ -89,3 +93,40 @@ def test_a_child_of_fork_has_threads_of_its_own(library):
 
 def _in_child(library: ctypes.CDLL) -> None:
     assert (many(library, 50, 500)[1:] == 500).all()
+
+
+@contextmanager
+def running(net: ps.Network, x: np.ndarray) -> Iterator[None]:
+    """A thread calls the network, again and again."""
+    enough = Event()
+
+    def run() -> None:
+        while not enough.is_set():
+            net(x=x)
+
+    thread = Thread(target=run)
+    thread.start()
+    try:
+        yield
+    finally:
+        enough.set()
+        thread.join()
+
+
+def test_a_child_does_not_wait_for_threads_of_its_parent():
+    """Forked while another thread is inside of a call."""
+    pytest.importorskip("onnx")
+    from nets import model
+    from onnx import helper
+
+    net = ps.network(model([helper.make_node("Tanh", ["x"], ["y"])], {"x": [1000, 1000]}, ["y"], {}))
+    x = np.zeros((1000, 1000), np.float32)
+    net(x=x)
+    with running(net, x):
+        children = [multiprocessing.get_context("fork").Process(target=net, kwargs={"x": x}) for _ in range(4)]
+        for child in children:
+            child.start()
+        for child in children:
+            child.join(20)
+            child.kill()
+    assert [child.exitcode for child in children] == [0] * 4

@@ -88,6 +88,8 @@ def tensor_scatter(node: Node, x: Array, new: Array, starts: Array | None = None
     """Each batch has new elements from its start on along the axis; in a circle, behind the last is the first."""
     is_circle, axis = node.choice("mode", "linear", "circular") == "circular", node.axis(x.rank, -2)
     extent, zero = x.shape[axis], constant(0, i64)
+    if not is_circle and new.shape[axis] > extent:
+        raise node.refusal(f"{new.shape[axis]} new elements along an axis of {extent}", "give as many at most")
 
     def store(i: Index) -> Any:
         place = (zero if starts is None else starts[(i[0],)].astype(i64)) + i[axis]
@@ -103,6 +105,10 @@ def compress(node: Node, x: Array, chosen: Array) -> Array:
     is_flat = not node.has("axis")
     axis = 0 if is_flat else node.axis(x.rank)
     source = reshaped(node, x, [x.size]) if is_flat else x
+    if len(places) and places[-1] >= source.shape[axis]:
+        raise node.refusal(
+            f"condition chooses element {places[-1]} of {source.shape[axis]}", "a condition is no longer than its axis"
+        )
     table = node.make.constant(places)
     shape = (*source.shape[:axis], len(places), *source.shape[axis + 1 :])
     return node.make.compute(shape, x.dtype, lambda i: source[(*i[:axis], table[(i[axis],)], *i[axis + 1 :])])

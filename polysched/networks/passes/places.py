@@ -30,12 +30,12 @@ class Places:
 
     def fault(self, content: np.ndarray) -> str:
         """What is wrong with these places; nothing if they are inside."""
-        found = content.reshape(self.shape)
+        found = content.reshape(self.shape or (1,))
         outside = (found < self.least) | (found > self.most)
         if not outside.any():
             return ""
         at = tuple(np.argwhere(outside)[0])
-        least, most = (np.broadcast_to(bound, self.shape)[at] for bound in (self.least, self.most))
+        least, most = (np.broadcast_to(bound, found.shape)[at] for bound in (self.least, self.most))
         return f"'{self.name}' gives the place {found[at]} to {self.reader}, which has {least} to {most}"
 
 

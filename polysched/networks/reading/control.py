@@ -3,7 +3,8 @@
     y, all = Loop(2, true, x) {v -> v * 2, v}    ->    v1 = x * 2; v2 = v1 * 2; y = v2; all = stack(x, v1)
     y = If(c) {a} else {b}                       ->    y = Where(c, a, b), or the one that a constant c chooses
 
-Nothing that a branch computes has effects, so both may run. What they store, and what a loop gathers, is nodes of the
+Nothing that a branch computes has effects, so both may run; but for places outside and integers divided by zero, which
+are errors in the one that is not chosen, too. What they store, and what a loop gathers, is nodes of the
 standard, which the reader reads as it does those of the file.
 """
 

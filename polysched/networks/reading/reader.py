@@ -66,7 +66,7 @@ class _Reader:
     def read(self, name: str) -> Read:
         onnx = package()
         scope: dict[str, Entry] = {i.name: onnx.numpy_helper.to_array(i) for i in self.graph.initializer}
-        inputs = [each for each in self.graph.input if each.name not in scope]
+        inputs = [each for each in self.graph.input if each.name not in scope or each.name in self.given]
         self._require_inputs([each.name for each in inputs])
         for each in inputs:
             scope[each.name] = self._input(each)
@@ -103,12 +103,12 @@ class _Reader:
             raise InputError(
                 f"input '{info.name}' is given the shape {shape}, and has {tuple(n or '?' for n in stated)}"
             )
-        if 0 in shape:  # then what is in it is known
-            return np.zeros(shape, array_type(kind) if kind in NARROW else ALL[kind].numpy)
         value = Value(info.name, TensorType(_stored(kind), shape))
         if kind in NARROW:
             self.nodes.narrow[info.name] = kind
         self.nodes.builder.give(value)
+        if 0 in shape:  # then what is in it is known
+            return np.zeros(shape, array_type(kind) if kind in NARROW else ALL[kind].numpy)
         return value
 
     def _bound(self, info: Any, kind: str) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from threading import Lock
 from typing import Any
@@ -27,7 +28,9 @@ class Bound:
         self.arena = aligned(plan.arena.bytes)
         self.inputs = {value.name: _zeros(value) for value in plan.inputs}
         self.results = [_zeros(value) for _, value in plan.results]
-        self.alone = Lock()  # calls of several threads come one after the other, since they share the buffers
+        # Calls of several threads come one after the other, since they share the buffers; by process, since a child of
+        # fork must not wait for threads that its parent alone has.
+        self.alone: dict[int, Lock] = {}
         calls = list(zip(net.kernels.calls, net.weights, strict=True))
         self.arrays = [self._arguments(call, weights) for call, weights in calls]
         self.step = driver([net.programs[call.kernel] for call, _ in calls], self.arrays)
@@ -39,7 +42,7 @@ class Bound:
         for fault in (each.fault(np.asarray(given[each.name])) for each in self.net.places):
             if fault:
                 raise LaunchError(f"the input {fault}")
-        with self.alone:
+        with self.alone.setdefault(os.getpid(), Lock()):
             for name, buffer in self.inputs.items():
                 buffer[...] = given[name]
             self.step()
