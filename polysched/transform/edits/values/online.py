@@ -127,7 +127,7 @@ def _step_of_squares(part: dict[str, Expr], term: _Term) -> list[tuple[str, Expr
     share = Binary("/", Binary("-", count, one), count)
     return [
         ("count", Binary("+", count, one)),
-        ("", Binary("+", part[""], Binary("*", Binary("*", apart, apart), share))),
+        ("", Binary("+", part[""], Binary("*", apart, Binary("*", apart, share)))),  # the first apart may have no square
         ("from", Binary("+", part["from"], Binary("/", apart, count))),
     ]
 
