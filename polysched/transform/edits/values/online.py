@@ -124,11 +124,11 @@ def _step_of_powers(part: dict[str, Expr], term: _Term) -> list[tuple[str, Expr]
 def _step_of_squares(part: dict[str, Expr], term: _Term) -> list[tuple[str, Expr]]:
     one = Const(1.0, term.value.dtype)
     count, apart = part["count"], Binary("-", term.value, part["from"])  # `count` is one more by then
-    mean = Binary("+", part["from"], Binary("/", apart, count))
+    nearer = Binary("/", apart, count)  # by which the mean comes: all the way to the first term, which adds 0
     return [
         ("count", Binary("+", count, one)),
-        ("", Binary("+", part[""], Binary("*", apart, Binary("-", term.value, mean)))),  # the first adds 0
-        ("from", mean),
+        ("", Binary("+", part[""], Binary("*", apart, Binary("-", apart, nearer)))),
+        ("from", Binary("+", part["from"], nearer)),
     ]
 
 
