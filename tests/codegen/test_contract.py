@@ -8,6 +8,7 @@ import nests
 import pytest
 from nests import loop, nest
 
+import polysched.codegen.memory.contract as file
 from polysched.codegen.memory.contract import contract
 from polysched.ir.build import add, binary, load, mul, store, sub, var
 from polysched.ir.dtypes import f64
@@ -51,6 +52,16 @@ def test_a_row_sum_is_a_scalar_of_its_iteration(kind):
         "        B[i] = s[]"
     )
     assert_contracts(sums(kind=kind))
+
+
+def test_where_the_iterator_is_a_subscript_nothing_is_asked_of_the_nest(monkeypatch):
+    def asked(*_, **__):
+        raise AssertionError
+
+    monkeypatch.setattr(file, "extract", asked)
+    assert_contracts(sums())
+    with pytest.raises(AssertionError):
+        contract(sums(store(B, (i,), load(S, sub(i, 1)))))
 
 
 def test_without_temporaries_the_same_function_comes_back():

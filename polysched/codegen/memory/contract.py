@@ -94,6 +94,12 @@ def _stays(var: str, array: str, scop: Callable[[], Scop], *, alone: bool = True
     return found is not None and bool(found.is_single_valued())
 
 
+def _is_subscript(var: str, loop: For, array: Array) -> bool:
+    """Does each use have this iterator as the same subscript? Then iterations share no element, without a proof."""
+    places = zip(*(use.index for use in uses(loop, array.name)), strict=True)
+    return any(all(isinstance(each, Var) and each.name == var for each in place) for place in places)
+
+
 def _declared_inside(
     body: tuple[Stmt, ...], array: Array, stays: Callable[[str], bool], axis: str = ""
 ) -> tuple[Stmt, ...] | None:
@@ -101,7 +107,7 @@ def _declared_inside(
     hold it; None if that makes no scalar."""
     users = [stmt for stmt in body if array.name in _accessed(stmt)]
     match users:
-        case [For(var=var, body=inner, kind=kind) as loop] if stays(var):
+        case [For(var=var, body=inner, kind=kind) as loop] if _is_subscript(var, loop, array) or stays(var):
             new = _declared_inside(inner, array, stays, kind if is_mapped(loop) else axis)
             return None if new is None else _replaced(body, loop, replace(loop, body=new))
         case [If(cond=cond, then=then, other=()) as branch] if array.name not in _accessed(cond):
@@ -151,7 +157,9 @@ def _renamed(body: tuple[Stmt, ...], old: str, new: str) -> tuple[Stmt, ...]:
 def _row_inside(body: tuple[Stmt, ...], array: Array, stays: Callable[[str], bool]) -> tuple[Stmt, ...] | None:
     """`body` with the part of the temporary that an iteration uses declared in the parallel loop that alone uses it."""
     match [stmt for stmt in body if array.name in _accessed(stmt)]:
-        case [For(var=var, body=inner, kind=kind) as loop] if kind in PARALLEL and stays(var):
+        case [For(var=var, body=inner, kind=kind) as loop] if kind in PARALLEL and (
+            _is_subscript(var, loop, array) or stays(var)
+        ):
             places = list(zip(*(use.index for use in uses(inner, array.name)), strict=True))
             fixed = [len(set(place)) == 1 and is_fixed(place[:1], inner) for place in places]
             if not any(fixed):

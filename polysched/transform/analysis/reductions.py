@@ -77,7 +77,12 @@ def innermost_loops(tree: Tree, dependences: Dependences) -> Iterator[tuple[Band
 def reduced(member: Member, dependences: Dependences, reaching: isl.UnionMap) -> tuple[str, ...]:
     """The arrays whose updates by reductions the member carries, if their order is free and it carries nothing else;
     else (). `reaching` are the dependences that nothing above the member orders."""
-    updates = _updates(dependences)
+    return _reduced(member.schedule, dependences, reaching)
+
+
+@remembered
+def _reduced(schedule: isl.UnionMap, dependences: Dependences, reaching: isl.UnionMap) -> tuple[str, ...]:
+    updates, member = _updates(dependences), Member(schedule)
     if not updates or not carried(member, dependences.validity.intersect(reaching)).is_empty():
         return ()
     return tuple(name for name, pairs in updates if not carried(member, pairs.intersect(reaching)).is_empty())

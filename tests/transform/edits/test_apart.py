@@ -24,7 +24,7 @@ def test_those_inside_have_a_body_of_their_own():
 @pytest.mark.parametrize("part", ["i", "i_3"])
 def test_either_part_may_have_copies(part):
     assert_holds(blur.function, lambda s: s.split_set("i", "i < 3").cache_read("a", at=part))
-    assert_holds(blur.function, lambda s: s.peel("i", first=1).cache_write("b", at=loop))
+    assert_holds(blur.function, lambda s: s.peel("i", first=1).cache_write("b", at=part))
 
 
 def test_a_part_of_which_later_instances_need_values_is_refused():

@@ -75,6 +75,15 @@ def test_a_variance_far_from_zero_keeps_its_digits():
     np.testing.assert_allclose(s, x.var(axis=1) * 50, rtol=1e-6)
 
 
+@pytest.mark.parametrize("value", [1e200, -1e200])
+def test_a_value_whose_square_overflows_may_be_far_from_zero(value):
+    """The first term is as far from the mean of no terms, and adds nothing."""
+    done = optimize(squares, schedule=dealt(squares, 1))
+    m, s = np.zeros(1), np.zeros(1)
+    done(m=m, s=s, x=np.full((1, 4), value), n=1, d=4)
+    assert s[0] == 0.0
+
+
 def test_sums_of_floats_need_leave():
     with pytest.raises(IllegalSchedule, match="combine its floats in another order"):
         Schedule(powers).tile("k", sizes=(8,)).online("k_o", "s")

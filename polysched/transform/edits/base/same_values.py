@@ -51,6 +51,14 @@ def require_same_values(
     tree = nested(tree)
     if before.unshown is not None:
         return _put_off(before, scop, tree, origin.apply_range(before.unshown.origin))
+    require_values(before, scop, tree, origin, what, only=only)
+    return redrafted(before, scop, tree, what, only=only)
+
+
+def require_values(
+    before: Draft, scop: Scop, tree: Tree, origin: isl.UnionMap, what: str, *, only: Set[str] = frozenset()
+) -> None:
+    """IllegalSchedule if a read would get another value, as above: what is in bounds, and in order, is not asked."""
     try:
         new = told_apart(scop, tree)
         old = told_apart(before.scop, before.nested)
@@ -61,7 +69,6 @@ def require_same_values(
         raise IllegalSchedule(f"{what}: {error}") from error
     if wrong is not None:
         raise IllegalSchedule(f"{what}: {wrong}", violation=wrong, tree=tree)
-    return redrafted(before, scop, tree, what, only=only)
 
 
 def together(draft: Draft) -> Draft:

@@ -22,7 +22,7 @@ from polysched.support import isl
 from polysched.transform.edits.base.edit import Alternative, Draft, Step, first_legal
 from polysched.transform.edits.base.loops import free, loops
 from polysched.transform.edits.base.registry import edit
-from polysched.transform.edits.base.same_values import redrafted, require_same_values
+from polysched.transform.edits.base.same_values import redrafted, require_values
 from polysched.transform.edits.values.compute_at import compute_at
 from polysched.transform.edits.values.copies import names_in
 from polysched.transform.edits.values.producers import (
@@ -56,10 +56,12 @@ def inline(draft: Draft, array: str) -> Draft:
     reads = [_read(draft, producer, user, index, names) for user in users for index in _loads(user, array)]
     gone = () if array in {each.name for each in scop.function.arrays} else (producer,)
     left, tree = without_statements(scop, gone), without_computed(draft.nested, gone)
-    require_same_values(draft, *_in_steps(left, tree, array, reads), what)
+    moved = {array, *(read.array for read in producer.reads)}
+    steps, order, origin = _in_steps(left, tree, array, reads)
+    require_values(draft, steps, order, origin, what, only=moved | {read.scalar.name for read in reads})
     inlined = {user.name: _inlined(user, array, reads, scop) for user in users}
     after = replace(left, statements=tuple(inlined.get(s.name, s) for s in left.statements))
-    return redrafted(draft, after, tree, what)
+    return redrafted(draft, after, tree, what, only=moved)
 
 
 def _producer(draft: Draft, array: str) -> Statement:

@@ -74,7 +74,7 @@ def online(draft: Draft, name: str, target: str, scope: Scope = "private") -> Dr
     edited_tree = _with_arrays(with_parts(tree, place, sums), place, sums)
     kept = Dependences((*order_kept(draft, sums, *sums.waits_for), *sums.order), reorder_reductions=True)
     require_legal(edited_tree, kept, edited, what=what)
-    return redrafted(draft, edited, edited_tree, what)
+    return redrafted(draft, edited, edited_tree, what, only={sums.wide.name, *sums.own, *sums.waits_for})
 
 
 def _with_arrays(tree: Tree, place: Loop, sums: _Relative) -> Tree:
@@ -124,11 +124,11 @@ def _step_of_powers(part: dict[str, Expr], term: _Term) -> list[tuple[str, Expr]
 def _step_of_squares(part: dict[str, Expr], term: _Term) -> list[tuple[str, Expr]]:
     one = Const(1.0, term.value.dtype)
     count, apart = part["count"], Binary("-", term.value, part["from"])  # `count` is one more by then
-    share = Binary("/", Binary("-", count, one), count)
+    nearer = Binary("/", apart, count)  # by which the mean comes: all the way to the first term, which adds 0
     return [
         ("count", Binary("+", count, one)),
-        ("", Binary("+", part[""], Binary("*", Binary("*", apart, apart), share))),
-        ("from", Binary("+", part["from"], Binary("/", apart, count))),
+        ("", Binary("+", part[""], Binary("*", apart, Binary("-", apart, nearer)))),
+        ("from", Binary("+", part["from"], nearer)),
     ]
 
 

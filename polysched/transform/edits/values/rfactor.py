@@ -67,7 +67,7 @@ def rfactor(draft: Draft, name: str, target: str, scope: Scope = "private") -> D
     edited_tree = with_storage(with_parts(tree, place, sums), place.path, sums.array.name)
     kept = Dependences((*order_kept(draft, sums), *sums.order), reorder_reductions=True)
     require_legal(edited_tree, kept, edited, what=what)
-    return redrafted(draft, edited, edited_tree, what)
+    return redrafted(draft, edited, edited_tree, what, only={sums.wide.name, sums.array.name})
 
 
 def reduction_in(draft: Draft, place: Loop, target: str, what: str) -> Statement:
@@ -210,15 +210,20 @@ def with_parts(tree: Tree, place: Loop, sums: Parts) -> Tree:
 
 def order_kept(draft: Draft, sums: Parts, *others: str) -> Iterator[Dependence]:
     """What must stay in order when updates may run in any, with the folds for the updates of the array, and for those
-    that use the other arrays, too."""
-    apart = told_apart(draft.scop, draft.nested)
+    that use the other arrays, too. All that is left of the nest runs when it did."""
     name, fold = sums.update.name, sums.names[1]
     group = sums.group.set_tuple_name(isl.dim_type.out, fold)
-    for d in dependences(apart, reorder_reductions=True).without(draft.claims).of("flow", "anti", "output"):
-        if d.array not in (sums.wide.name, *others) or name not in (d.source, d.sink):
-            yield d
-        elif not d.reduction:
+    for d in _in_any_order(draft).of("flow", "anti", "output"):
+        if d.array in (sums.wide.name, *others) and name in (d.source, d.sink) and not d.reduction:
             relation = group.reverse().apply_range(d.relation) if d.source == name else d.relation
             relation = relation.apply_range(group) if d.sink == name else relation
             source, sink = (fold if each == name else each for each in (d.source, d.sink))
             yield replace(d, source=source, sink=sink, relation=relation, is_exact=False)  # other updates come between
+
+
+def _in_any_order(draft: Draft) -> Dependences:
+    """The dependences of the nest if updates may run in any order."""
+    if draft.dependences.reorder_reductions:
+        return draft.dependences
+    apart = told_apart(draft.scop, draft.nested)
+    return dependences(apart, reorder_reductions=True).without(draft.claims)

@@ -206,7 +206,8 @@ class Use:
         arrays = tuple(array for array in (*self.scop.arrays, small.array) if array.name in used)
         edited = replace(self.scop, statements=statements, arrays=arrays)
         tree = without_arrays(self._placed(small, copies), scoped_arrays(self.tree) - {array.name for array in arrays})
-        return require_same_values(self.draft, edited, tree, self.scop.domain.identity(), self.what)
+        only = {self.array.name, small.array.name}
+        return require_same_values(self.draft, edited, tree, self.scop.domain.identity(), self.what, only=only)
 
     def _on(self, small: Small, statement: Statement, *, stores: bool) -> Statement:
         inside = self.arrivals.intersect_domain(statement.instances)
