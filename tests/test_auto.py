@@ -129,7 +129,7 @@ def test_directives_that_are_not_obeyed_are_left_out(tmp_path):
     assert printed(found.text, tmp_path / "after") == printed(path.read_bytes(), tmp_path / "before")
 
 
-@pytest.mark.parametrize("hint", ["GCC ivdep", "GCC unroll 4 \\\n", "omp simd", "clang loop unroll(full)\n#pragma GCC ivdep"])
+@pytest.mark.parametrize("hint", ["GCC ivdep", "GCC unroll 4 \\\n", "omp simd", "unroll\n#pragma GCC ivdep"])
 def test_hints_of_a_loop_stay_with_its_text(hint, tmp_path):
     path = tmp_path / "loops.c"
     path.write_text(OPENMP.replace("omp DIRECTIVE", hint).replace("K)", "k)"))
@@ -149,7 +149,7 @@ def test_files_with_lines_of_their_own_are_left(tmp_path):
     path = tmp_path / "loops.c"
     path.write_text('#line 100 "loops.y"\n' + PROGRAM.read_text())
     assert rewritten(path).is_changed
-    with pytest.raises(InputError, match='other numbers: #line 100 "loops.y"'):
+    with pytest.raises(InputError, match=r'other numbers: #line 100 "loops\.y"'):
         rewritten(path, numbers_lines=True)
 
 
@@ -234,6 +234,7 @@ int main(void)
         ("", "", "", "", False),  # other files may call it
         ("static", "from = to + 1;", "", "", False),
         ("static", "", "void (*g)(int, const int *, double *, double *) = f;", "g(900, at, v, v + 50);", False),
+        ("static", "", 'void g() __attribute__((alias("f")));', "g(900, at, v, v + 50);", False),
     ],
 )
 def test_arrays_of_a_static_function_are_apart_if_all_calls_say_so(
