@@ -396,6 +396,11 @@ def test_lines_that_include(line, expected, tmp_path):
         assert moved(line.encode(), tmp_path / "a.c").decode() == expected.replace("HERE", str(tmp_path))
 
 
+def test_a_file_that_names_itself_is_not_moved(tmp_path):
+    with pytest.raises(InputError, match="names itself by __BASE_FILE__"):
+        moved(b"const char *me = __BASE_FILE__;", tmp_path / "a.c")
+
+
 def test_new_sources_are_not_kept_in_place_of_their_own(cc, tmp_path, capsys):
     before = Path("whole.c").read_bytes()
     assert main(["cc", "--keep", ".", "--", "gcc", "-O2", "-c", "whole.c"]) == 2

@@ -23,7 +23,9 @@ _QUOTED = re.compile(rb'([ \t]*#[ \t]*(?:include|import)[ \t]*")([^"\n]+)(")')
 
 
 def moved(text: bytes, source: Path) -> bytes:
-    """The text of `source` as it can stand anywhere; InputError for an include that may mean another file there."""
+    """The text of `source` as it can stand anywhere; InputError for what would mean another file there."""
+    if b"__BASE_FILE__" in text:
+        raise InputError(f"{source} names itself by __BASE_FILE__", hint="compile it as it is")
     return re.sub(_LINE, lambda line: _moved_line(line[0], source), text)
 
 
