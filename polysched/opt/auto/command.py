@@ -29,7 +29,9 @@ _DEPENDENCES = re.compile(r"-(M|MM|MD|MMD|MG|MP)$|-M[FTQ]|-Wp,-M")
 # Options that give C another meaning than the reader's, or the compiler's work another purpose.
 _OTHER = re.compile(
     r"-(fwrapv|fno-strict-overflow|ftrapv|fno-strict-aliasing|ffreestanding|fno-builtin|fshort-wchar|nostdinc"
+    r"|fsingle-precision-constant|fpack-struct|malign-double|mlong-double|traditional|fopenacc"
     r"|frounding-math|ffixed-|finstrument-functions|fprofile|ftest-coverage|-coverage|save-temps|fsyntax-only"
+    r"|fsanitize|fpermissive|fms-extensions|fplan9-extensions|finput-charset|fexec-charset|trigraphs"
     r"|E$|M$|MM$|x|m32$|mx32$|fpreprocessed|fdirectives-only|fplugin|dumpbase|wrapper|###$)|-$|@"
 )
 
@@ -84,10 +86,9 @@ class Command:
         return {words[1]: words[2] if len(words) > 2 else "" for words in defined} if run.returncode == 0 else {}
 
     def with_sources(self, others: dict[str, Path], more: Sequence[str]) -> list[str]:
-        """The command with other files in place of sources, which include what theirs do. It leaves what tells of
-        dependences as the command itself has written it."""
-        folders = dict.fromkeys(str(Path(source).parent) for source in others)
-        found = [self.words[0], *(word for folder in folders for word in ("-iquote", folder))]
+        """The command with other files in place of sources. It leaves what tells of dependences as the command itself
+        has written it."""
+        found = [self.words[0]]
         for option in self.options:
             if _is_source(option) and option[0] in others:
                 found.append(str(others[option[0]]))

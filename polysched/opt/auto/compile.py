@@ -7,16 +7,18 @@ runs a third time, as at first.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from polysched.config.machine import Machine, machine
 from polysched.config.options import Options
-from polysched.errors import PolyschedError
+from polysched.errors import InputError, PolyschedError
 from polysched.opt.auto.command import Command
+from polysched.opt.auto.moved import moved, named_as_before
 from polysched.opt.auto.whole import Build, Whole, rewrite_whole
 
 _THREADS = "POLYSCHED_THREADS"  # in place of _OPENMP, by which sources may ask for more than kernels
@@ -34,6 +36,7 @@ class Ways:
 
 def compile_with(command: Command, ways: Ways, say: Say) -> int:
     """The status of the command; `say` is told what became of each source."""
+    places = _places_kept(command.sources, ways.keep) if ways.keep else {}
     adds_threads = ways.parallel and "_OPENMP" not in command.macros
     linking = ["-fopenmp"] if adds_threads and command.links and not command.sources else []
     if status := subprocess.run([*command.words, *linking]).returncode:
@@ -52,9 +55,12 @@ def compile_with(command: Command, ways: Ways, say: Say) -> int:
             if whole is None and adds_threads:  # its directives would count
                 say(f"{', '.join(command.sources)}: compiled as they are: {source} is")
                 return 0
-            if whole is not None:
-                others[source] = _written(whole.text, source, ways.keep or Path(folder, str(k)))
-        again = subprocess.run(command.with_sources(others, _more(command, ways)), capture_output=True, text=True)
+            if whole is not None and whole.text != Path(source).read_bytes():
+                others[source] = _written(whole.text, Path(folder, str(k), Path(source).name))
+                if ways.keep:
+                    _written(whole.text, places[source])
+        more = [*_more(command, ways), *named_as_before(map(Path, others))]
+        again = subprocess.run(command.with_sources(others, more), capture_output=True, text=True, errors="replace")
         if again.returncode:
             say(f"{', '.join(others)}: compiled as it is: its new text is refused: {again.stderr.strip()}")
             return subprocess.run(command.words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode
@@ -98,12 +104,13 @@ def _rewritten(source: str, command: Command, ways: Ways, say: Say) -> Whole | N
             numbers_lines=True,
         )
         whole = rewrite_whole(build, _options(command, parallel=obeys or ways.parallel))
+        text = whole.text if whole.text == data else moved(whole.text, Path(source))
     except (PolyschedError, OSError) as error:
         say(f"{source}: compiled as it is: {error}")
         return None
     for verdict in whole.verdicts:
         say(f"{source}:{verdict}")
-    return whole
+    return replace(whole, text=text)
 
 
 def _options(command: Command, *, parallel: bool) -> Options:
@@ -125,9 +132,19 @@ def _machine(macros: dict[str, str]) -> Machine:
     )  # fmt: skip
 
 
-def _written(text: bytes, source: str, folder: Path) -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / Path(source).name
+def _places_kept(sources: Sequence[str], keep: Path) -> dict[str, Path]:
+    """Where the new texts go: each below a folder that is called as its own; InputError if that would change one."""
+    found = {}
+    for source in sources:
+        own = Path(os.path.normpath(source))
+        own = own if not own.is_absolute() and ".." not in own.parts else Path(source).resolve()
+        found[source] = keep / own.relative_to(own.anchor)
+        if found[source].exists() and Path(source).exists() and found[source].samefile(source):
+            raise InputError(f"--keep names the folder of '{source}' itself", hint="keep new sources in another folder")
+    return found
+
+
+def _written(text: bytes, path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(text)
     return path
-

@@ -18,7 +18,8 @@ from polysched.frontend.c.file.source import Source
 
 _WORDS = rb"omp|acc|unroll|simd|ivdep|GCC[ \t]+(?:ivdep|unroll|novector)|clang[ \t]+loop|scop|endscop"
 _REST = rb"(?:\\\r?\n|[^\n])*"
-_DIRECTIVE = re.compile(rb"^[ \t]*#[ \t]*pragma[ \t]+(?:" + _WORDS + rb")\b" + _REST, re.M)
+_OURS = {b"scop", b"endscop"}
+_DIRECTIVE = re.compile(rb"^[ \t]*#[ \t]*pragma[ \t]+(" + _WORDS + rb")\b" + _REST, re.M)
 _OPENMP = re.compile(rb"^[ \t]*(#[ \t]*pragma[ \t]+omp[ \t]+(\w+)" + _REST + rb")", re.M)
 _ALONE = {b"threadprivate", b"barrier", b"flush", b"taskwait", b"taskyield", b"declare", b"end", b"cancel", b"requires"}
 _BETWEEN = re.compile(rb"(?:\s|//[^\n]*|/\*.*?\*/|\\\r?\n|^[ \t]*#[ \t]*pragma\b" + _REST + rb")*", re.M | re.S)
@@ -35,7 +36,6 @@ class Construct:
     """A directive of OpenMP that is for a statement."""
 
     text: str
-    begin: int  # of its line
 
     @property
     def own(self) -> frozenset[str] | None:
@@ -59,7 +59,18 @@ def constructs(data: bytes) -> dict[int, Construct]:
     for directive in _OPENMP.finditer(data):
         if directive[2] not in _ALONE and (between := _BETWEEN.match(data, directive.end())) is not None:
             text = directive[1].decode(errors="replace").replace("\r", "").replace("\\\n", " ")
-            found.setdefault(between.end(), Construct(" ".join(text.split()), directive.start()))
+            found.setdefault(between.end(), Construct(" ".join(text.split())))
+    return found
+
+
+def begins(data: bytes) -> dict[int, int]:
+    """Where the directives begin that stand right before a statement and are for it, by where that begins."""
+    found: dict[int, int] = {}
+    for directive in _DIRECTIVE.finditer(data):
+        omp = _OPENMP.match(data, directive.start())
+        is_for_it = omp[2] not in _ALONE if omp else directive[1] not in _OURS
+        if is_for_it and (between := _BETWEEN.match(data, directive.end())) is not None:
+            found.setdefault(between.end(), directive.start())
     return found
 
 

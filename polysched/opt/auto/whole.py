@@ -24,7 +24,7 @@ from polysched.frontend.c.file.source import parse
 from polysched.frontend.c.read import file_of
 from polysched.frontend.c.region import Region
 from polysched.ir.node import stored
-from polysched.opt.auto.directives import Construct, blanked, constructs, require_seen
+from polysched.opt.auto.directives import Construct, begins, blanked, constructs, require_seen
 from polysched.opt.auto.find import Loop, loops_of
 from polysched.opt.auto.verdict import Verdict
 from polysched.opt.regions import Job, Outcome, assembled, outcome_of
@@ -32,6 +32,7 @@ from polysched.support.entry import entry
 from polysched.support.worker import Worker
 
 MEMORY = 8 << 30
+_LINE = re.compile(rb"^[ \t]*(?:#|%:)[ \t]*(?:line\b|\d)[^\n]*", re.M)
 _SLACK = 5.0  # seconds, for what the budget of a compilation does not reach into
 
 
@@ -75,7 +76,7 @@ def rewrite_whole(build: Build, options: Options) -> Whole:
             tried.take(loop)
     data = build.data if build.keeps_directives else blanked(build.data)
     text = assembled(data, [_numbered(each, build) for each in tried.outcomes], job).text
-    first = f'#line 1 "{_quoted(build.path)}"\n'.encode() if build.numbers_lines and tried.outcomes else b""
+    first = f'#line 1 "{_quoted(build.path)}"\n'.encode() if build.numbers_lines and text != build.data else b""
     return Whole(text=first + text, verdicts=tuple(sorted(tried.verdicts, key=lambda each: (each.line, each.column))))
 
 
@@ -154,7 +155,7 @@ def _loops(build: Build) -> tuple[Loop, ...]:
 @entry
 def _outcome(build: Build, job: Job, loop: Loop) -> Outcome:
     construct = loop.construct
-    span = _whole_lines(build.data, construct.begin if construct else loop.begin, loop.end)
+    span = _whole_lines(build.data, begins(build.data).get(loop.begin, loop.begin), loop.end)
     region = file_of(_read(build)[0], [pair_around(*span)], build.pure).region(0)
     if construct is not None:
         _require_own(region, construct)
@@ -171,6 +172,9 @@ def _require_own(region: Region, construct: Construct) -> None:
 @lru_cache(maxsize=1)
 def _read(build: Build) -> tuple[Macros, tuple[Loop, ...]]:
     """The file without directives, and its loops."""
+    if build.numbers_lines and (own := _LINE.search(build.data)):
+        said = " ".join(own[0].decode(errors="replace").split())
+        raise InputError(f"its lines have other numbers: {said}", hint="compile it as it is")
     source = parse(build.path, data=blanked(build.data), flags=build.flags)
     if build.obeys_openmp or not build.keeps_directives:
         require_seen(source, build.data, are_obeyed=build.obeys_openmp)

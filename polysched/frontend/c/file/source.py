@@ -13,11 +13,13 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
+from itertools import chain
 from pathlib import Path
 
 from clang.cindex import (
@@ -33,6 +35,8 @@ from clang.cindex import (
 
 from polysched.errors import InputError, Loc
 from polysched.frontend.c.file.clang import Node, stripped, walk
+
+_ALIAS = re.compile(rb"\b(?:__)?(?:alias|weakref)(?:__)?\s*(?:\(|$)")  # attributes
 
 
 @dataclass(frozen=True)
@@ -84,9 +88,17 @@ class Source:
         """May there be types that C's rule of effective types does not hold for?"""
         return self._has(b"may_alias")
 
+    @cached_property
+    def has_aliases(self) -> bool:
+        """May a function be called by a name that is not its own?"""
+        return any(_ALIAS.search(line) for line in self._every_line())
+
     def _has(self, word: bytes) -> bool:
+        return any(word in line for line in self._every_line())
+
+    def _every_line(self) -> Iterator[bytes]:
         headers = {include.include.name for include in self.unit.get_includes()}
-        return any(word in line for lines in (self.lines, *map(_lines, headers)) for line in lines)
+        return chain(self.lines, *map(_lines, headers))
 
     @cached_property
     def calls(self) -> Mapping[int, list[Node] | None]:

@@ -45,7 +45,8 @@ def _origins(source: Source, decl: Decl, depth: int) -> frozenset[Key] | None:
         return None
     definition = function.get_definition()
     calls = source.calls.get(function.canonical.hash)
-    if definition is None or not calls or not source.is_here(definition) or _changes(definition, decl):
+    is_known = definition is not None and source.is_here(definition) and not source.has_aliases
+    if not is_known or not calls or _changes(definition, decl):
         return None
     number = [child.hash for child in children(function) if child.kind == CursorKind.PARM_DECL].index(decl.hash)
     found: set[Key] = set()
