@@ -315,13 +315,13 @@ def check_random_stencil(seed: int) -> bool:
 
 
 def test_random_stencils_compute_the_same():
-    made = sum(check_random_stencil(seed) for seed in range(24))
-    assert made >= 6
+    made = sum(check_random_stencil(seed) for seed in range(12))
+    assert made >= 3
 
 
 @pytest.mark.slow
 def test_many_random_stencils_compute_the_same():
-    made = sum(check_random_stencil(seed) for seed in range(24, 400))
+    made = sum(check_random_stencil(seed) for seed in range(12, 400))
     assert made >= 90
 
 
