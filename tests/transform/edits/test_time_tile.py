@@ -173,7 +173,7 @@ def test_of_an_array_of_the_nest_only_what_is_used_is_copied():
 
     schedule = Schedule(inside).time_tile("t", sizes=(4,), steps=2, rows=1)
     schedule = schedule.bind("x_b*", "block.x").bind("x_t*", "thread.x")
-    ps.optimize(inside, "cuda", schedule=schedule).verify(T=3, n=11)  # its checker finds reads of what nothing has written
+    ps.optimize(inside, "cuda", schedule=schedule).verify(T=3, n=11)  # and finds no read of what is not written
 
 
 def test_an_array_of_the_nest_that_is_not_written_before_the_loop_has_no_buffers():

@@ -92,7 +92,7 @@ class Tiled:
         )
 
     def require_written(self, what: str) -> None:
-        """IllegalSchedule if buffers would be filled with elements of the nest's own arrays that nothing has written."""
+        """IllegalSchedule if buffers would hold elements of the nest's own arrays that nothing has written before."""
         before, _ = self._outside
         for array in self.parts.with_buffers:
             if self.parts.is_own(array):
