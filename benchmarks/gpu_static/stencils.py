@@ -67,7 +67,7 @@ def stencils(args: argparse.Namespace) -> bool:
         for nest, real in ((in_floats(double), f32), (double, f64)):
             draft = ps.Schedule(nest, "ilp").draft
             prices = prices_of(draft, loops(draft.nested)[0], TARGETS["cuda"].shared)
-            best, label = prices.best(), f"{name} {real.name}"
+            best, label = prices.best, f"{name} {real.name}"
             if best is None:
                 print(f"{label:15}{'none gains':>12}{'':6}{'':8}{prices.untiled_bytes:5}", flush=True)
                 continue

@@ -132,12 +132,13 @@ class Tile:
         tiles = isl.Set.from_union_set(self._tile_of.range())
         return isl.Set.from_basic_set(tiles.remove_divs().simple_hull())
 
-    @property
+    @cached_property
     def _tile_of(self) -> isl.UnionMap:
         """{ S[t, i] -> tile0[c0, c1] }, of a grid with quotients in conditions, as t // 32, as the
         coordinates that they equal"""
-        values = [member.schedule.intersect_domain(self.instances) for member in self.members]
-        maps = isl.maps_of(reduce(isl.UnionMap.flat_range_product, values))
+        universe = self.instances.universe()  # products of functions without domains are cheap
+        values = [member.schedule.intersect_domain(universe) for member in self.members]
+        maps = isl.maps_of(reduce(isl.UnionMap.flat_range_product, values).intersect_domain(self.instances))
         named = (isl.UnionMap.from_map(m.set_tuple_name(isl.dim_type.out, self.name)) for m in maps)
         tile_of = reduce(isl.UnionMap.union, named)
         return tile_of.detect_equalities() if self.is_mapped and _has_quotients(self.instances) else tile_of

@@ -24,7 +24,7 @@ TILED = [(name, double) for name, double in STENCILS.items() if name != "heat-3d
 def chosen(fn: Function, shared: int = CUDA) -> tuple[Prices, Choice]:
     draft = ps.Schedule(fn, "ilp").draft
     prices = prices_of(draft, loops(draft.nested)[0], shared)
-    best = prices.best()
+    best = prices.best
     assert best is not None
     return prices, best
 
@@ -59,7 +59,7 @@ def test_the_figures_of_a_tile():
 
 def test_boxes_of_three_dimensions_are_mostly_halo():
     draft = ps.Schedule(STENCILS["heat-3d"], "ilp").draft
-    assert prices_of(draft, loops(draft.nested)[0], CUDA).best() is None
+    assert prices_of(draft, loops(draft.nested)[0], CUDA).best is None
 
 
 def script_of(fn: object, target: str = "cuda", **options: bool) -> str:

@@ -21,9 +21,10 @@ def flatten(tree: Tree) -> isl.UnionMap:
     """
     if not isinstance(tree, Domain):
         raise ValueError(f"a schedule tree starts with a Domain, not with a {type(tree).__name__}")
-    leaves = list(_leaves(tree.child, constant(tree.domain, ()), 0))
+    leaves = list(_leaves(tree.child, constant(tree.domain.universe(), ()), 0))  # functions alone: cheap products
     longest = max(length for _, length in leaves)
-    return reduce(isl.UnionMap.union, (_pad(times, longest - length) for times, length in leaves))
+    times = reduce(isl.UnionMap.union, (_pad(times, longest - length) for times, length in leaves))
+    return times.intersect_domain(tree.domain)
 
 
 def _leaves(tree: Tree, times: isl.UnionMap, length: int) -> Iterator[tuple[isl.UnionMap, int]]:

@@ -39,18 +39,19 @@ class Prices:
     halos: Halos
     room: int  # bytes of shared memory of a block
 
+    @cached_property
     def best(self) -> Choice | None:
         """The one of most steps that is about as fast as the fastest; None if it does not gain, or no element needs a
         neighbor: then threads keep theirs through all steps."""
         if not any(side.slope for sides in self.halos.sides for side in sides):
             return None
-        found = [each for each in self._choices() if each.seconds * rules.TIME_TILE_GAIN <= self.untiled]
+        found = [each for each in self._choices if each.seconds * rules.TIME_TILE_GAIN <= self.untiled]
         most = min((each.seconds for each in found), default=0.0) * rules.TIME_TILE_SLACK
         return min((each for each in found if each.seconds <= most), key=lambda c: (-c.steps, c.seconds), default=None)
 
     def fastest(self, steps: int) -> Choice | None:
         """The fastest of so many steps, whether it gains or not; None if no tile has them."""
-        return min((each for each in self._choices() if each.steps == steps), key=lambda c: c.seconds, default=None)
+        return min((each for each in self._choices if each.steps == steps), key=lambda c: c.seconds, default=None)
 
     @cached_property
     def untiled(self) -> float:
@@ -66,7 +67,7 @@ class Prices:
     def bytes_of(self, sizes: Sequence[int], steps: int) -> float:
         """Of memory, for a step of an element: what tiles load of kept arrays, halos included, and store; and what each
         step reads of others."""
-        read = sum(self._others(each) * self._points(each.name, sizes, steps) for each in self._all)
+        read = sum(others * self._points(name, sizes, steps) for name, others in self._read)
         return (self._copied(sizes, steps) + read) * self._bytes
 
     def redundant(self, sizes: Sequence[int], steps: int) -> float:
@@ -75,18 +76,27 @@ class Prices:
 
     def sized(self, sizes: Sequence[int], steps: int) -> tuple[int, ...]:
         """The extents of the box."""
-        ends = zip(*self.stencil.reaches(self.halos, steps).values(), strict=True)
-        return tuple(
-            size + max(low for low, _ in of) + max(high for _, high in of) for size, of in zip(sizes, ends, strict=True)
-        )
+        return tuple(size + around for size, around in zip(sizes, self._margins[steps], strict=True))
 
-    def _choices(self) -> Iterator[Choice]:
+    @cached_property
+    def _margins(self) -> dict[int, tuple[int, ...]]:
+        """By how much boxes are longer than tiles, by the number of steps."""
+        return {steps: tuple(self._margin(steps)) for steps in rules.TIME_STEPS}
+
+    def _margin(self, steps: int) -> Iterator[int]:
+        for ends in zip(*self.stencil.reaches(self.halos, steps).values(), strict=True):
+            yield max(low for low, _ in ends) + max(high for _, high in ends)
+
+    @cached_property
+    def _choices(self) -> tuple[Choice, ...]:
+        return tuple(self._each_choice())
+
+    def _each_choice(self) -> Iterator[Choice]:
         dims = self.stencil.dims
         boxes, rows = _boxes(dims)
         for steps in rules.TIME_STEPS:
-            nothing = self.sized((0,) * dims, steps)
             for box in boxes:
-                sizes = tuple(extent - less for extent, less in zip(box, nothing, strict=True))
+                sizes = tuple(extent - less for extent, less in zip(box, self._margins[steps], strict=True))
                 fits = min(sizes) > 0 and prod(box) * self._bytes * len(self.stencil.arrays) <= self.room
                 if fits and self.redundant(sizes, steps) <= rules.REDUNDANT:
                     yield Choice(sizes, steps, rows, self.seconds(sizes, steps, rows))
@@ -95,12 +105,18 @@ class Prices:
         """The predicted time of a step of an element."""
         copied = self._copied(sizes, steps)
         words, issued = copied * self._words, copied * rules.ADDRESSING
-        for statement in self._all:
-            points = self._points(statement.name, sizes, steps)
-            accesses = self._accesses(statement, rows)
+        for name, accesses, operations in self._work[rows]:
+            points = self._points(name, sizes, steps)
             words += points * accesses * self._words
-            issued += points * (accesses + _operations(statement) + rules.ADDRESSING)
+            issued += points * (accesses + operations + rules.ADDRESSING)
         return max(self.bytes_of(sizes, steps) / rules.DRAM_BYTES, words / rules.SHARED_WORDS, issued / rules.ISSUED)
+
+    @cached_property
+    def _work(self) -> dict[int, list[tuple[str, float, int]]]:
+        """By the rows of a strip, of each statement its accesses to shared memory and its operations, for a point."""
+        return {
+            rows: [(s.name, self._accesses(s, rows), _operations(s)) for s in self._all] for rows in (1, rules.STRIP)
+        }
 
     def _accesses(self, statement: Statement, rows: int) -> float:
         """To shared memory, for a point: what the rows of a strip read alike counts once."""
@@ -115,6 +131,11 @@ class Prices:
         every = sum(self.halos.points(statement, sizes, before) for before in range(steps))
         return every / (prod(sizes) * steps)
 
+    @cached_property
+    def _read(self) -> list[tuple[str, int]]:
+        """Of each statement that reads some, how many other arrays."""
+        return [(s.name, others) for s in self._all if (others := self._others(s))]
+
     def _others(self, statement: Statement) -> int:
         """The arrays that it reads, and nothing in the loop writes, with an element for each point."""
         return len({read.array for read in statement.reads if self._is_wide(read.array)} - {*self._arrays})
@@ -127,12 +148,12 @@ class Prices:
     def _is_wide(self, array: str) -> bool:
         return any(len(each.shape) >= self.stencil.dims for each in self.stencil.scop.arrays if each.name == array)
 
-    @property
+    @cached_property
     def _all(self) -> list[Statement]:
         """Statements that run for each element; others are few."""
         return [s for s in self.stencil.statements if self.stencil.is_whole(s)]
 
-    @property
+    @cached_property
     def _names(self) -> list[str]:
         return [s.name for s in self._all]
 
@@ -140,7 +161,7 @@ class Prices:
     def _arrays(self) -> list[str]:
         return [array.name for array in self.stencil.arrays]
 
-    @property
+    @cached_property
     def _bytes(self) -> int:
         return max(array.dtype.bits for array in self.stencil.arrays) // 8
 

@@ -56,7 +56,7 @@ def _that_gain(script: Script, place: Loop, shared: int) -> Prices | None:
     try:
         with isl.within(_SECONDS):
             prices = prices_of(script.draft, place, shared)
-            return prices if prices.best() else None
+            return prices if prices.best else None
     except (BudgetExceeded, IllegalSchedule, InputError):
         return None
 
@@ -75,7 +75,7 @@ _SECONDS = 1.0  # to look at one loop
 
 
 def _written(script: Script, place: Loop, prices: Prices) -> bool:
-    best = prices.best()
+    best = prices.best
     assert best is not None
     steps = script.pick(f"time_steps.{place.name}", best.steps, rules.TIME_STEPS_TRIED, _WHY)
     if not steps:

@@ -159,6 +159,40 @@ def test_blocks_of_a_plane_on_a_grid(target):
     assert "equal to the interpreted nest" in str(done.verify(T=5, n=9, m=23))
 
 
+def test_of_an_array_of_the_nest_only_what_is_used_is_copied():
+    @ps.nest
+    def inside(A: ps.f64["n"], T: ps.size, n: ps.size):
+        C = np.empty((n,), np.float64)
+        for i in range(1, n - 1):
+            C[i] = A[i]
+        for t in range(T):
+            for i in range(2, n - 2):
+                A[i] = C[i - 1] + C[i + 1]
+            for i in range(2, n - 2):
+                C[i] = 0.5 * A[i]
+
+    schedule = Schedule(inside).time_tile("t", sizes=(4,), steps=2, rows=1)
+    schedule = schedule.bind("x_b*", "block.x").bind("x_t*", "thread.x")
+    ps.optimize(inside, "cuda", schedule=schedule).verify(T=3, n=11)  # and finds no read of what is not written
+
+
+def test_an_array_of_the_nest_that_is_not_written_before_the_loop_has_no_buffers():
+    @ps.nest
+    def late(A: ps.f64["n"], T: ps.size, n: ps.size):
+        C = np.empty((n,), np.float64)
+        for t in range(T):
+            for i in range(1, n - 1):
+                if t == 0:
+                    C[i] = A[i]
+            for i in range(1, n - 1):
+                C[i] = 0.5 * C[i]
+            for i in range(1, n - 1):
+                A[i] = C[i]
+
+    with pytest.raises(IllegalSchedule, match="buffers of 'C' would be filled with elements that nothing has written"):
+        Schedule(late).time_tile("t", sizes=(4,), steps=2)
+
+
 def test_the_last_of_steps_that_are_no_multiple_leaves_what_the_nest_does():
     schedule = Schedule(jacobi).time_tile("t", sizes=(4, 5), steps=3, rows=2)
     require_same(jacobi.function, schedule, [0, 1, 2, 3, 4, 5, 6, 7], [1, 3, 7])
@@ -281,13 +315,13 @@ def check_random_stencil(seed: int) -> bool:
 
 
 def test_random_stencils_compute_the_same():
-    made = sum(check_random_stencil(seed) for seed in range(24))
-    assert made >= 6
+    made = sum(check_random_stencil(seed) for seed in range(12))
+    assert made >= 3
 
 
 @pytest.mark.slow
 def test_many_random_stencils_compute_the_same():
-    made = sum(check_random_stencil(seed) for seed in range(24, 400))
+    made = sum(check_random_stencil(seed) for seed in range(12, 400))
     assert made >= 90
 
 

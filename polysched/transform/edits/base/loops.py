@@ -206,8 +206,8 @@ def coordinates_of(bands: Sequence[Band], instances: isl.UnionSet) -> isl.UnionM
 
 
 def _coordinates(instances: isl.UnionSet, loops: Sequence[isl.UnionMap]) -> isl.UnionMap:
-    none = isl.UnionMap.from_domain_and_range(instances, isl.UnionSet("{ [] }"))
-    return reduce(isl.UnionMap.flat_range_product, loops, none)
+    none = isl.UnionMap.from_domain_and_range(instances.universe(), isl.UnionSet("{ [] }"))
+    return reduce(isl.UnionMap.flat_range_product, loops, none).intersect_domain(instances)
 
 
 def most_iterations(place: Loop, context: isl.Set | None = None) -> int | None:

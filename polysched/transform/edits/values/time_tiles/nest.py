@@ -19,6 +19,7 @@ from functools import cached_property, reduce
 
 from polysched.config.heuristics.gpu import THREADS
 from polysched.deps.dependences import Dependences
+from polysched.errors import IllegalSchedule
 from polysched.model.scop import Scop, Statement
 from polysched.model.tree.nodes import (
     Band,
@@ -89,6 +90,18 @@ class Tiled:
             [s for s in found if not s.instances.is_disjoint(before)],
             [s for s in found if not s.instances.is_disjoint(after)],
         )
+
+    def require_written(self, what: str) -> None:
+        """IllegalSchedule if buffers would hold elements of the nest's own arrays that nothing has written before."""
+        before, _ = self._outside
+        for array in self.parts.with_buffers:
+            if self.parts.is_own(array):
+                accesses = ((s, each) for s in before for each in s.writes if each.array == array.name and each.must)
+                written = isl.union_set(each.relation.intersect_domain(s.domain).range() for s, each in accesses)
+                used = self.parts.buffered(array).intersect_params(self.draft.scop.context)
+                if not isl.UnionSet.from_set(used).is_subset(written):
+                    reason = f"buffers of '{array.name}' would be filled with elements that nothing has written before"
+                    raise IllegalSchedule(f"{what}: {reason} loop '{self.place.name}'")
 
     # --- the tree
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, reduce
 
 from polysched.errors import IllegalSchedule
 from polysched.ir.build import sub
@@ -118,8 +118,7 @@ class Parts:
         for array in self.tiles.stencil.arrays:
             near = self.tiles.near(array.name)
             if array.name in self.kept:
-                whole = elements(array, self._scop.function.sizes)
-                found.append(self._copy("load", array, near.intersect_range(whole), turn=0))
+                found.append(self._copy("load", array, near.intersect_range(self.buffered(array)), turn=0))
             else:
                 parts = map(near.intersect_range, self._fixed(array.name))
                 found += [self._copy("load", array, part) for part in parts if not part.is_empty()]
@@ -183,18 +182,30 @@ class Parts:
         """Whole arrays to both of their buffers: blocks store what is written alone."""
         both, when = isl.Set("{ [k] : 0 <= k <= 1 }"), self.tiles.stencil.times.params()
         found = []
-        for array in self._with_buffers:
-            whole = elements(array, self._scop.function.sizes).intersect_params(when)
+        for array in self.with_buffers:
+            whole = self.buffered(array).intersect_params(when)
             domain = both.flat_product(whole.reset_tuple_id())
             names = (self._named("k"), *self._elements)
             found.append(self._to_buffer(self._named(f"begin_{array.name}"), names, domain, array, is_back=False))
         return tuple(found)
 
+    def buffered(self, array: Array) -> isl.Set:
+        """What its buffers have: all of an array of the user's, and what steps use of another one, in which nothing may
+        have been written elsewhere."""
+        if not self.is_own(array):
+            return elements(array, self._scop.function.sizes)
+        used = (self.tiles.stencil.written(array.name), self.tiles.stencil.read(array.name))
+        return reduce(isl.Set.union, (each for each in used if each is not None)).coalesce()
+
+    def is_own(self, array: Array) -> bool:
+        """Is it the nest's own, and no argument?"""
+        return all(array.name != each.name for each in self._scop.function.arrays)
+
     @cached_property
     def ends(self) -> tuple[Statement, ...]:
         """What was written of arrays, out of the buffer that the last time tile has stored to."""
         found = []
-        for array in self._with_buffers:
+        for array in self.with_buffers:
             written = self.tiles.stencil.written(array.name)
             domain = self.tiles.last_time.flat_product(written.reset_tuple_id())
             names = (*self.iterators[:2], *self._elements)
@@ -202,7 +213,7 @@ class Parts:
         return tuple(found)
 
     @property
-    def _with_buffers(self) -> list[Array]:
+    def with_buffers(self) -> list[Array]:
         return [array for array in self.tiles.stencil.arrays if array.name in self.kept]
 
     def _to_buffer(

@@ -70,6 +70,7 @@ def time_tile(
     tiles = Tiles(stencil, around, tuple(sizes), steps)
     wanted = [f"{place.name}_o", f"{place.name}_p", *(f"{axis}_b" for axis in AXES[: len(sizes)])]
     tiled = Tiled(draft, place, Parts(tiles, tuple(fresh(draft.nested, each) for each in wanted), scope), rows)
+    tiled.require_written(what)
     scop, tree = tiled.scop, nested(tiled.tree)
     require_in_bounds(scop, what)
     if not draft.waits:
