@@ -52,7 +52,7 @@ def check_changed(fn: Function, rng: random.Random, target: Target = "c") -> boo
 
 
 # A value that a decision cannot have; and one that a later answer leaves nothing to be asked of.
-_NO_ANSWER = r"\w+\.\w+ cannot be \d|\w+\.\w+ = .* would be without effect|.*nothing is left that runs in parallel"
+_NO_ANSWER = r"\w+\.\S+ cannot be \d|\w+\.\S+ = .* would be without effect|.*nothing is left that runs in parallel"
 
 
 def _decided(auto: ps.Schedule, rng: random.Random) -> ps.Schedule:

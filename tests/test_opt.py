@@ -146,10 +146,10 @@ def for_cuda(tmp_path) -> Path:
 @pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 def test_cuda_kernels_give_the_same_results(for_cuda):
     """On the CPU: a thread after the other."""
+    text = for_cuda.with_name("kernels.opt_kernels.cu").read_text()
     kernels = for_cuda.with_name("kernels.cpp")
-    kernels.write_text(cuda_header() + for_cuda.with_name("kernels.opt_kernels.cu").read_text())
-    flags = ["-std=gnu++17", "-O1", "-fwrapv", "-ffp-contract=off"]
-    subprocess.run(["g++", *flags, "-c", str(kernels), "-o", str(kernels.with_suffix(".o"))], check=True)
+    kernels.write_text(cuda_header(text) + text)
+    subprocess.run(["g++", *CPP_FLAGS, "-O1", "-c", str(kernels), "-o", str(kernels.with_suffix(".o"))], check=True)
     assert ran(for_cuda, "-O1", str(kernels.with_suffix(".o")), "-lstdc++") == ran(for_cuda.with_name("kernels.c"))
 
 

@@ -157,10 +157,11 @@ def cuda_header(text: str = "") -> str:
 
 
 def _dynamic_memory(names: list[str]) -> str:
-    """The memory that all of these arrays are in."""
+    """The memory that all of these arrays are in, also where they stand in the namespace of our own texts."""
     if not names:
         return ""
-    labels = "".join(f".globl {name}\n.type {name}, @tls_object\n{name}:\n" for name in names)
+    symbols = (each for name in names for each in (name, f"_ZN9polysched{len(name)}{name}E"))
+    labels = "".join(f".globl {each}\n.type {each}, @tls_object\n{each}:\n" for each in symbols)
     section = f'.pushsection .tbss, "awT", @nobits\n.balign 128\n{labels}.zero {MOST_DYNAMIC}\n.popsection\n'
     return f'__asm__(R"({section})");\n'
 

@@ -79,7 +79,7 @@ POLYSCHED_OWN static int find_shared(dl_phdr_info *library, size_t, void *result
 
 static thread_local char anchor; /* so that there are thread-local variables, and by its address they exist */
 
-POLYSCHED_OWN static Shared shared_memory()
+POLYSCHED_OWN static Shared memory_of_block()
 {
     Shared shared = {&anchor, 0};
     dl_iterate_phdr(find_shared, &shared);
@@ -238,7 +238,7 @@ POLYSCHED_OWN static void run_grid(const char *kernel, dim3 grid, dim3 block, vo
     grid = clamped(kernel, grid);
     if (!begin(kernel, grid, block))
         return;
-    const Shared shared = shared_memory();
+    const Shared shared = memory_of_block();
     void *before = malloc(shared.size + 1); /* the host may have thread-local variables too */
     memcpy(before, shared.at, shared.size);
     machine.count = block.x * block.y * block.z;
