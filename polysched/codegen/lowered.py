@@ -10,9 +10,10 @@ from math import prod
 from typing import Any, TypeGuard, TypeVar
 
 from polysched.ir.dtypes import DType
-from polysched.ir.node import children, map_children, map_list, rewrite, substitute, walk, with_fields
+from polysched.ir.node import children, map_children, map_list, rewrite, substitute, walk
 from polysched.ir.nodes import Array, Binary, Call, Cast, Const, Expr, For, If, Let, Load, Stmt, Store, Unary, Var
 from polysched.ir.rename import fresh_names
+from polysched.support.fields import with_fields
 
 N = TypeVar("N")
 Element = tuple[str, tuple[Expr, ...]]  # an array and a subscript

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from polysched.ir.node import children, rewrite, statements, with_uses
 from polysched.ir.nodes import Alloc, Call, Expr, For, Function, Let, Load, Stmt, Store, Var
+from polysched.support.fields import with_fields
 from polysched.support.remembered import remembered
 
 N = TypeVar("N")
@@ -62,11 +63,11 @@ def _renamed(body: tuple[Any, ...], names: Mapping[str, str]) -> tuple[Any, ...]
     def rule(node: Any) -> Any:
         match node:
             case Var(name) | Let(name) if name in names:
-                return replace(node, name=names[name])
+                return with_fields(node, name=names[name])
             case For(var, reduces=reduces) if var in names:
-                return replace(node, var=names[var], reduces=tuple(names.get(name, name) for name in reduces))
+                return with_fields(node, var=names[var], reduces=tuple(names.get(name, name) for name in reduces))
             case Load(array) | Store(array) if array in names:
-                return replace(node, array=names[array])
+                return with_fields(node, array=names[array])
             case Alloc(array) if array.name in names:
                 return replace(node, array=replace(array, name=names[array.name]))
         return None

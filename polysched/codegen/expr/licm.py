@@ -25,7 +25,7 @@ from typing import Any
 
 from polysched.codegen.expr.cost import COSTS, cost, costs_on
 from polysched.codegen.expr.rank import Scope
-from polysched.codegen.lowered import in_subscripts, is_mapped
+from polysched.codegen.lowered import changed, if_changed, in_subscripts, is_mapped
 from polysched.config.options import Options
 from polysched.config.target import TargetData
 from polysched.ir.dtypes import boolean
@@ -131,7 +131,7 @@ class _Mover:
                     if home < scope.depth:
                         new = blocks[home].named.get(new, new)
                         self.note(value, scope, name, home)
-                    blocks[home].bind(replace(stmt, value=new))
+                    blocks[home].bind(changed(stmt, value=new))
                     scope = scope.binding(name, home, value)
                     self.inside[name] = self.dependences(value)
                 case For(lo=lo, hi=hi, body=body):
@@ -143,18 +143,18 @@ class _Mover:
                     body = self.block(body, scope.inside(stmt), blocks, {})
                     self.loops.pop()
                     self.kernel = kernel
-                    here.statements.append(replace(stmt, lo=lo, hi=hi, body=body))
+                    here.statements.append(changed(stmt, lo=lo, hi=hi, body=body))
                 case If(cond, then, other):
                     new = moved(cond)
                     then = self.block(then, scope.under(cond), around, here.named)
                     other = self.block(other, scope.after(cond), around, here.named)
-                    here.statements.append(replace(stmt, cond=new, then=then, other=other))
+                    here.statements.append(changed(stmt, cond=new, then=then, other=other))
                 case Store(_, index, value):
                     index = in_subscripts(index, moved)
-                    here.statements.append(replace(stmt, index=index, value=moved(value)))
+                    here.statements.append(changed(stmt, index=index, value=moved(value)))
                 case _:
                     here.statements.append(stmt)
-        return tuple(here.statements)
+        return if_changed(old, tuple(here.statements))
 
     # --- expressions
 
@@ -165,7 +165,7 @@ class _Mover:
         if isinstance(expr, Load):
             self.note(expr, scope, "", scope.depth)
             index = in_subscripts(expr.index, lambda part: self.expr(part, scope.depth, scope, blocks))
-            return Load(expr.array, index, expr.dtype)
+            return changed(expr, index=index)
         home = self.home(expr, scope, depth)
         value: Expr = map_children(expr, lambda child: self.expr(child, home, scope, blocks))
         if home == depth or cost(value, self.costs) < self.threshold:

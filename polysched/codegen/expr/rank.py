@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from polysched.ir.effects import evaluated, is_total_operation, may_change
 from polysched.ir.node import children, walk
 from polysched.ir.nodes import DIVISIONS, Binary, Call, Const, Expr, For, Load, Var
+from polysched.support.fields import with_fields
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Scope:
         known = self.after(loop.lo, loop.hi)._knowing(self._positive_inside(loop), depth)
         counts_up = loop.step > 0 and self._is_nonnegative(loop.lo)
         sizes = self.sizes | {loop.var} if counts_up else self.sizes
-        return replace(known, sizes=sizes, depth=depth, ranks={**self.ranks, loop.var: depth})
+        return with_fields(known, sizes=sizes, depth=depth, ranks={**self.ranks, loop.var: depth}, _found={})
 
     def under(self, cond: Expr) -> Scope:
         """The scope of statements that run only if `cond` holds."""
@@ -50,11 +51,11 @@ class Scope:
 
     def binding(self, name: str, rank: int, value: Expr) -> Scope:
         """The scope after a Let of that name."""
-        named = replace(self.after(value), ranks={**self.ranks, name: rank})
+        named = with_fields(self.after(value), ranks={**self.ranks, name: rank}, _found={})
         if may_change(value):
             return named
         sizes = self.sizes | {name} if self._is_nonnegative(value) else self.sizes
-        return replace(named, sizes=sizes, values={**self.values, name: value})
+        return with_fields(named, sizes=sizes, values={**self.values, name: value})
 
     def rank(self, expr: Expr) -> int:
         """The number of loops that `expr` must stay inside, counted from the outermost."""
@@ -112,7 +113,7 @@ class Scope:
 
     def _knowing(self, nonzero: Iterable[Expr], depth: int) -> Scope:
         known = [(Counter(self._factors(expr)), depth) for expr in nonzero]
-        return replace(self, nonzero=(*self.nonzero, *known)) if known else self
+        return with_fields(self, nonzero=(*self.nonzero, *known), _found={}) if known else self
 
     def _positive_inside(self, loop: For) -> Iterator[Expr]:
         """Expressions that are positive in the body of `loop`, which runs only if lo < hi."""

@@ -16,7 +16,7 @@ Needs: a name is not bound again while it is in scope.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 from polysched.ir.integers.bounds import Bounds, Unbounded
@@ -75,7 +75,7 @@ class Facts:
     def _with(self, new: New) -> Facts:
         if "_knowledge" in self.__dict__:  # what has been found serves further in
             return Facts(self, (new,))
-        return replace(self, news=(*self.news, new))
+        return Facts(self.around, (*self.news, new))
 
     @cached_property
     def _knowledge(self) -> Knowledge:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeVar
 
 from polysched.support import isl
+from polysched.support.fields import with_fields
 from polysched.support.remembered import remembered
 
 M = TypeVar("M")
@@ -277,9 +278,9 @@ def with_children(tree: Any, below: tuple[Any, ...]) -> Any:
         case Leaf():
             return tree
         case InOrder() | Set():
-            return replace(tree, children=below)
+            return with_fields(tree, children=below)
         case _:
-            return replace(tree, child=below[0])
+            return with_fields(tree, child=below[0])
 
 
 def walk(tree: Tree) -> Iterator[Tree]:
