@@ -99,9 +99,8 @@ def _seconds(kernel: Function, sizes: dict[str, int] | None, options: Options) -
 def _in_order(nest: Function, options: Options, *, parallel: bool) -> Compiled | None:
     """The nest as compilers have it at best: in its own order, with SIMD, on threads only if it says so."""
     plain = replace(
-        options, scheduler="source", tile=False, wavefront=False, register_tiles=False, parallel=parallel,
-        compile_seconds=options.compile_seconds,
-    )  # fmt: skip
+        options, scheduler="source", tile=False, wavefront=False, register_tiles=False, parallel=parallel
+    )
     try:
         return optimize(nest, options=plain)
     except (BudgetExceeded, InputError):

@@ -94,7 +94,8 @@ def tile_sizes(band: Band, scop: Scop, around: Around, options: Options) -> tupl
     if not _reuses(band, scop, around):
         return None
     sizes = _for_cache(band, statements, scop, around, options.machine)
-    return sizes if _changes_order(sizes, band, statements) else None
+    is_serial = not any(member.coincident for member in band.members)  # tiles run in a wavefront then
+    return sizes if is_serial or _changes_order(sizes, band, statements) else None
 
 
 def _changes_order(sizes: Sequence[int], band: Band, statements: Sequence[Statement]) -> bool:
