@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Any
 
-from polysched.codegen.lowered import chain, from_start, is_mapped, nested
+from polysched.codegen.lowered import chain, from_start, if_changed, is_mapped, nested
 from polysched.codegen.memory.tile_nest import Side, mentions, side_of
 from polysched.config.target import LIMITS
 from polysched.ir.effects import may_change
@@ -176,13 +176,15 @@ def each_phase(kernel: For, change: Callable[[For], Any]) -> For:
     """The kernel with what `change` makes of each of its phases, given as a kernel of its own."""
     blocks, body = blocks_of(kernel), list[Stmt]()
     for stmt in blocks[-1].body:
-        if _down_to_threads(stmt) is None:
+        part = nested(blocks, (stmt,))
+        made = part if _down_to_threads(stmt) is None else change(part)
+        if made is part:
             body.append(stmt)
         else:
-            made = change(nested(blocks, (stmt,)))
             (made,) = made if isinstance(made, tuple) else (made,)
             body += blocks_of(made)[-1].body
-    return nested(blocks, tuple(body))
+    new = if_changed(blocks[-1].body, tuple(body))
+    return kernel if new is blocks[-1].body else nested(blocks, new)
 
 
 def widened(nest: ThreadNest, shape: Mapping[str, int | None]) -> ThreadNest | None:

@@ -29,6 +29,7 @@ from polysched.ir.node import walk
 from polysched.ir.nodes import ONE_INSTRUCTION, Binary, Call, Cast, Const, Expr, For, Load, Store, Var
 from polysched.ir.simplify import simplify
 from polysched.model.affine import expression
+from polysched.model.extents import largest
 from polysched.model.scop import Statement
 from polysched.support import isl
 
@@ -104,8 +105,8 @@ def _extent(domain: isl.Set, k: int, build: isl.AstBuild, names: dict[str, Expr]
     if k > 0:
         own = isl.Map.from_range(domain.project_out(isl.dim_type.set, k + 1, last - k))
         own = own.move_dims(before, 0, isl.dim_type.out, 0, k)
-        part = own.dim_max(0).sub(own.dim_min(0)).max_val() + 1
-        if part.is_int() and PARTS_OF_EXTENT * part <= whole.max_val():
+        part = largest(isl.Map.from_pw_aff(own.dim_max(0).sub(own.dim_min(0))).range()) + 1
+        if part.is_int() and PARTS_OF_EXTENT * part <= largest(isl.Set.from_pw_aff(whole)):
             extent = Binary("min", extent, Const(part.to_python()))
     return Cast(extent, f64)
 
