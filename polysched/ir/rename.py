@@ -56,16 +56,19 @@ def fresh_names(stem: str, taken: set[str]) -> Iterator[str]:
 
 def rename_bound(body: tuple[Any, ...], fresh: Callable[[str], str]) -> tuple[Any, ...]:
     """`body` with each name that it binds replaced by what `fresh` makes of it."""
-    return _renamed(body, {name: fresh(name) for name in dict.fromkeys(bound_names(body))})
+    return renamed(body, {name: fresh(name) for name in dict.fromkeys(bound_names(body))})
 
 
-def _renamed(body: tuple[Any, ...], names: Mapping[str, str]) -> tuple[Any, ...]:
+def renamed(body: tuple[Any, ...], names: Mapping[str, str]) -> tuple[Any, ...]:
+    """`body` with other names of loops, values and arrays, where they are bound and where they are used."""
+
     def rule(node: Any) -> Any:
         match node:
             case Var(name) | Let(name) if name in names:
                 return with_fields(node, name=names[name])
-            case For(var, reduces=reduces) if var in names:
-                return with_fields(node, var=names[var], reduces=tuple(names.get(name, name) for name in reduces))
+            case For(var, reduces=reduces) if var in names or not names.keys().isdisjoint(reduces):
+                reduced = tuple(names.get(name, name) for name in reduces)
+                return with_fields(node, var=names.get(var, var), reduces=reduced)
             case Load(array) | Store(array) if array in names:
                 return with_fields(node, array=names[array])
             case Alloc(array) if array.name in names:
@@ -85,4 +88,4 @@ def numbered_in_order(body: tuple[Any, ...], names: list[str]) -> tuple[tuple[An
     mine = set(names)
     found = [node.name for node in statements(body) if isinstance(node, Let) and node.name in mine]
     order = dict(zip(found, names, strict=True))
-    return body if found == names else _renamed(body, order), order
+    return body if found == names else renamed(body, order), order

@@ -26,7 +26,7 @@ from polysched.codegen.memory.tile_nest import least, side_of
 from polysched.config.target import LIMITS
 from polysched.ir.build import conjunction, where
 from polysched.ir.integers.linear import Linear, added, is_never_negative, never_negative
-from polysched.ir.node import rewrite, walk
+from polysched.ir.node import rewrite, statements
 from polysched.ir.nodes import Alloc, Barrier, Expr, For, Function, If, Stmt, Store, Var
 from polysched.ir.rename import fresh_names, rename_bound, used_names
 
@@ -75,8 +75,8 @@ def whole_strips(fn: Function) -> Function:
     names = fresh_names("p", used_names(fn))
 
     def in_two(kernel: For, host: dict[str, For]) -> Any:
-        shares = any(isinstance(node, Alloc) and node.array.space == "shared" for node in walk(kernel))
-        has_phases = shares and any(isinstance(node, Barrier) for node in walk(kernel))
+        shares = any(isinstance(node, Alloc) and node.array.space == "shared" for node in statements(kernel))
+        has_phases = shares and any(isinstance(node, Barrier) for node in statements(kernel))
         return rewrite(kernel, lambda node: _strip(node, names)) if has_phases else kernel
 
     return each_kernel(fn, in_two)

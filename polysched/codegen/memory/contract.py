@@ -23,12 +23,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache, partial
-from typing import Any
 
 from polysched.codegen.lowered import changed, is_mapped, values_of_lets
 from polysched.ir.node import map_blocks, map_list, rewrite, statements, substitute, uses, variables, walk, with_uses
 from polysched.ir.nodes import PARALLEL, Alloc, Array, Barrier, Expr, For, Function, If, Let, Load, Stmt, Store, Var
-from polysched.ir.rename import fresh_names, rename_array, used_names
+from polysched.ir.rename import fresh_names, renamed, used_names
 from polysched.model.affine import AffineSpace
 from polysched.model.extract import extract
 from polysched.model.scop import Scop
@@ -134,24 +133,9 @@ def _on_both_sides(
             then, other = (_declared_inside(side, array, apart) for side in (branch.then, branch.other))
             if then is None or other is None:
                 return None
-            own = _renamed(other, array.name, next(fresh_names(f"{array.name}_", taken)))
+            own = renamed(other, {array.name: next(fresh_names(f"{array.name}_", taken))})
             return _replaced(body, branch, replace(branch, then=then, other=own))
     return None
-
-
-def _renamed(body: tuple[Stmt, ...], old: str, new: str) -> tuple[Stmt, ...]:
-    """The statements with another name for an array that they declare."""
-
-    def rule(node: Any) -> Any:
-        match node:
-            case Alloc(array=Array(name=name)) if name == old:
-                return replace(node, array=replace(node.array, name=new))
-            case For(reduces=reduced) if old in reduced:
-                body = rewrite(node.body, rule)
-                return replace(node, body=body, reduces=tuple(new if name == old else name for name in reduced))
-        return None
-
-    return rename_array(rewrite(body, rule), old, new)
 
 
 def _row_inside(body: tuple[Stmt, ...], array: Array, stays: Callable[[str], bool]) -> tuple[Stmt, ...] | None:
