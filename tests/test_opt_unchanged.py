@@ -117,6 +117,19 @@ def test_lanes_that_compilers_may_not_see_are(loops):
     assert text.count("for (long long c0") != 1
 
 
+@pytest.mark.parametrize("read", ["A[i - 1][j - 1]", "A[i - 2][j + 3] + A[i - 1][0]"])
+def test_lanes_that_use_other_rows_are_seen_too(read):
+    loops = f"for (int i = 2; i < N; i++) for (int j = 1; j < N - 3; j++) A[i][j] = B[i][j] + {read};"
+    data = file(IMAGES.replace("900", "100"), loops)
+    assert rewritten(data) == data.decode()
+
+
+def test_rows_of_unknown_length_are_not_seen_apart():
+    parameters, call = "int n, float A[n][n], float B[n][n]", "kernel(0, 0, 0);"
+    loops = "for (int i = 1; i < n; i++) for (int j = 1; j < n; j++) A[i][j] = A[i - 1][j - 1] + B[i][j];"
+    assert "#pragma omp simd" in rewritten(file("enum { N = 9 };\ndouble a[N];", loops, parameters, call))
+
+
 @pytest.mark.parametrize("of_threads", ["_Thread_local ", "\n#pragma omp threadprivate(a)\n"])
 def test_an_array_of_each_thread_is_the_callers(of_threads):
     begins = of_threads.startswith("_")

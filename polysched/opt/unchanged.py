@@ -6,11 +6,14 @@ for (i = 0; i < n; i++) a[i] = b[i] + 1;    ->    the same, on threads: one thre
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Set
 from itertools import combinations
 
+from polysched.codegen.lowered import names_in
 from polysched.frontend.c.region import Region
-from polysched.ir.node import walk
-from polysched.ir.nodes import Alloc, Binary, Const, For, Function, If, Load, Select, Store, Var
+from polysched.ir.integers.linear import difference
+from polysched.ir.node import statements, walk
+from polysched.ir.nodes import Alloc, Binary, Const, Expr, For, Function, If, Load, Select, Store, Var
 from polysched.model.tree.order import flatten
 from polysched.prelude.macro_statements import macro_statements
 from polysched.results.compiled import Compiled
@@ -46,21 +49,39 @@ _PLAIN = {"serial", "parallel", "dynamic", "vector"}
 
 
 def _is_evident(fn: Function) -> bool:
-    """Does each innermost loop use what it stores at one subscript alone, made of sums and products?"""
-    loops = (node for node in walk(fn.body) if isinstance(node, For))
-    return all(_is_one_place(loop) for loop in loops if not any(isinstance(node, For) for node in walk(loop.body)))
+    """Does each innermost loop use what it stores at one place of an iteration alone, as any compiler sees?"""
+    constant = {array.name for array in fn.arrays if all(isinstance(extent, Const) for extent in array.shape[1:])}
+    loops = (node for node in statements(fn.body) if isinstance(node, For))
+    innermost = (loop for loop in loops if not any(isinstance(node, For) for node in statements(loop.body)))
+    return all(_is_one_place(loop, constant) for loop in innermost)
 
 
-def _is_one_place(loop: For) -> bool:
+def _is_one_place(loop: For, constant: Set[str]) -> bool:
+    """Does an iteration use no element that another stores? Of arrays in `constant`, all extents but the first are
+    known: what is in another row is another element."""
     accesses = [node for node in walk(loop.body) if isinstance(node, Load | Store)]
-    places = {(node.array, node.index) for node in accesses}
-    stored = {node.array: node.index for node in accesses if isinstance(node, Store)}
-    is_linear = all(
+    stores = {(node.array, node.index) for node in accesses if isinstance(node, Store)}
+    return all(
+        _is_linear(index)
+        and (index == node.index or (array in constant and _are_in_other_rows(loop.var, index, node.index)))
+        for array, index in stores
+        for node in accesses
+        if node.array == array
+    )
+
+
+def _is_linear(index: tuple[Expr, ...]) -> bool:
+    """Is it made of sums and products?"""
+    return all(
         isinstance(node, Var | Const) or (isinstance(node, Binary) and node.op in ("+", "-", "*"))
-        for index in stored.values()
         for node in walk(index)
     )
-    return is_linear and all(stored[array] == index for array, index in places if array in stored)
+
+
+def _are_in_other_rows(var: str, one: tuple[Expr, ...], other: tuple[Expr, ...]) -> bool:
+    """Do they differ by a constant in a dimension along which the loop over `var` does not move?"""
+    pairs = zip(one, other, strict=True)
+    return any(var not in names_in(a) and set(difference(a, b) or ()) == {None} for a, b in pairs)
 
 
 def _shape(fn: Function) -> Counter[str]:
