@@ -50,6 +50,7 @@ class Tuning(Brief):
     counts: Mapping[str, int]  # of points, by what became of them
     stopped: str = ""  # why it ended early
     is_interrupted: bool = False  # by a Ctrl-C
+    judge: str = ""  # why the cost model alone led the search, if no learned one did
 
     @property
     def ratio(self) -> float:
@@ -59,7 +60,7 @@ class Tuning(Brief):
     def __str__(self) -> str:
         told = ", ".join(f"{count} {what}" for what, count in self.counts.items() if count)
         lines = [f"{self.name}{f' at {self.sizes}' if self.sizes else ''}: {told or 'nothing was tried'}"]
-        lines += [self.stopped] if self.stopped else []
+        lines += [each for each in (self.stopped, self.judge and f"led by the cost model: {self.judge}") if each]
         lines.append(f"default  {duration(1e-3 * self.default_milliseconds)}")
         lines.append(f"noise    {self.noise} times as fast as itself")
         found = self.best

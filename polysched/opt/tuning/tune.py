@@ -17,6 +17,8 @@ from polysched.frontend.python import Nest
 from polysched.ir.defaults import without_contents
 from polysched.ir.nodes import LARGEST_SIZE, Function
 from polysched.opt.tuning.build import Job, space_with
+from polysched.opt.tuning.cluster.crew import Cluster, OnCluster
+from polysched.opt.tuning.crew import AtHome
 from polysched.opt.tuning.report import Progress, Tuning
 from polysched.opt.tuning.tuner import Tuner
 from polysched.plan.prepare import function_of
@@ -42,18 +44,21 @@ def tune(
     seed: int = 0,
     options: Options | None = None,
     progress: Callable[[Progress], object] | None = None,
+    cluster: Cluster | None = None,
 ) -> Tuning:
     """The fastest schedule for the nest that a search finds, kept for `optimize` with `Options(tuned="use")`.
 
     Kernels are built side by side and timed alone, in turns with the default, at `sizes`; those not given are large.
     Each is kept in the database as soon as it is measured. `trials` counts those there, so that the same call goes on
     where another one was stopped, by `seconds` or a Ctrl-C. `seed` decides what is drawn, and `pinned` has answers that
-    stay as they are. The winner is measured again; only if it is faster for sure then, too, it is the best.
+    stay as they are. The winner is measured again; only if it is faster for sure then, too, it is the best. With a
+    `ps.Cluster`, its workers build and time, for their machine; the database is here.
 
     InputError for a nest without decisions, for sizes that it does not have, and for a GPU, on which nothing is timed
     yet; LaunchError if no data are known to be valid; ToolchainError without a C compiler.
     """
-    options = Options() if options is None else replace(options, tuned="ignore")
+    usual = Options(machine=cluster.advert.machine) if cluster else Options()
+    options = usual if options is None else replace(options, tuned="ignore")
     require_options(options)
     require_known(target)
     if TARGETS[target].has_grid:
@@ -66,9 +71,10 @@ def tune(
     at = _sizes(function, decisions.schedule.draft.scop.valid_sizes, options, sizes or {})
     job = Job(function, target, options, at, dict(pinned))
     with Database() as database:
-        task = task_of(function, target, options, at)
+        task = task_of(function, target, options, at, cluster.advert.place if cluster else None)
+        crew = OnCluster(job, seed, cluster) if cluster else AtHome(job, seed)
         tuner = Tuner(job, decisions, task, database, trials, seed, progress or _silent)
-        return tuner.run(Deadline.after(inf if seconds is None else seconds))
+        return tuner.run(crew, Deadline.after(inf if seconds is None else seconds))
 
 
 def _sizes(nest: Function, valid: isl.Set, options: Options, given: Mapping[str, int]) -> dict[str, int]:
