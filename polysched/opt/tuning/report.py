@@ -30,10 +30,14 @@ class Progress:
     latest: Measurement
     best: float  # ratio of the best so far, which is to be measured again
 
-    def __str__(self) -> str:
+    @property
+    def said(self) -> str:
+        """Of the latest one."""
         found = self.latest
-        ratio = f"{found.ratio:.2f}" if found.ratio is not None else found.note
-        return f"{self.trials}/{self.of}  best so far {self.best:.2f}  this one {found.state} {ratio}"
+        return f"{found.state} {f'{found.ratio:.2f}' if found.ratio is not None else found.note}"
+
+    def __str__(self) -> str:
+        return f"{self.trials}/{self.of}  best so far {self.best:.2f}  this one {self.said}"
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
