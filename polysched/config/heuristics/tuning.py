@@ -32,3 +32,4 @@ MORE_TREES = 20  # that correct it by what was measured here
 FEW_EXAMPLES = 12  # fewer than these correct nothing
 CLEAR = 0.05  # log2 of the width of an interval, below which an example counts in full
 SEEDS = 4  # answers of the nearest nest's best, to begin with
+MATTERS = 10  # measurements, of fewer of which it cannot be told which decisions mattered

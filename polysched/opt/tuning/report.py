@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from polysched.cost.prediction import duration
 from polysched.opt.tuning.ratio import Ratio
 from polysched.results.tuned.database import Measurement
+from polysched.results.tuned.task import Task
 from polysched.strategy.decision import Decision, Value
 from polysched.support.brief import Brief
 
@@ -54,6 +55,7 @@ class Tuning(Brief):
     counts: Mapping[str, int]  # of points, by what became of them
     stopped: str = ""  # why it ended early
     is_interrupted: bool = False  # by a Ctrl-C
+    task: Task  # what measurements are kept for
     judge: str = ""  # why the cost model alone led the search, if no learned one did
 
     @property

@@ -197,6 +197,7 @@ class Tuner:
             counts={"kernels measured": len(self._known), **{state: states[state] for state in _SAID}, **self._counts},
             stopped=self._stopped,
             is_interrupted=self._stopped == _INTERRUPTED,
+            task=self._task,
             judge=self._judge.missing,
         )
 

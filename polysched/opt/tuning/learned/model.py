@@ -25,6 +25,7 @@ from polysched.opt.tuning.optional import optional
 from polysched.results.tuned.database import Measurement
 
 _SHIPPED = Path(__file__).with_name("shipped.txt.gz")
+_BLANK = "~"  # in names, of which LightGBM wants no spaces
 _SLOWEST = -3.0  # log2 of a ratio, below which nothing is told apart
 
 
@@ -50,7 +51,7 @@ class Model:
 
     def __init__(self, booster: Any):
         self._booster = booster
-        self.names: tuple[str, ...] = tuple(name.replace("_", " ") for name in booster.feature_name())
+        self.names: tuple[str, ...] = tuple(name.replace(_BLANK, " ") for name in booster.feature_name())
 
     def ratios(self, features: Sequence[Mapping[str, float]]) -> list[float]:
         """How many times as fast as the default each is."""
@@ -76,7 +77,7 @@ def fitted(examples: Sequence[Example], before: Model | None = None, trees: int 
         _matrix([each.features for each in examples], names),
         label=[each.log_ratio for each in examples],
         weight=[each.weight for each in examples],
-        feature_name=[name.replace(" ", "_") for name in names],
+        feature_name=[name.replace(" ", _BLANK) for name in names],
         params=_QUIET,
         free_raw_data=False,
     )
