@@ -27,7 +27,7 @@ CHANGED = (1, 1, 1, 2, 2, 3)  # decisions of a parent that change, one of these 
 EXHAUSTED = 5  # rounds without a new kernel, and there are no more
 
 # A model.
-TREES = 150  # of the one that is shipped, each of a dozen leaves: 100 kB as a file
+TREES = 60  # of the one that is shipped: more of them learn the noise of a few hundred measurements by heart
 MORE_TREES = 20  # that correct it by what was measured here
 FEW_EXAMPLES = 12  # fewer than these correct nothing
 CLEAR = 0.05  # log2 of the width of an interval, below which an example counts in full
