@@ -26,6 +26,13 @@ PARENTS = 8  # the best ones, of which two are drawn and the better is taken
 CHANGED = (1, 1, 1, 2, 2, 3)  # decisions of a parent that change, one of these numbers
 EXHAUSTED = 5  # rounds without a new kernel, and there are no more
 
+# A kernel for a GPU, by its counts; cycles of a multiprocessor.
+SCHEDULERS = 4  # each issues an instruction a cycle
+DEPENDENT = 2.0  # from an instruction to the next one of its thread, in the mean: four where it needs the result
+GLOBAL_WAIT, SHARED_WAIT = 30.0, 4.0  # for an access: 500 and 30, of which several are under way
+BARRIER_WAIT = 30.0
+LAUNCH = 5000.0  # some microseconds
+
 # A model.
 TREES = 60  # of the one that is shipped: more of them learn the noise of a few hundred measurements by heart
 MORE_TREES = 20  # that correct it by what was measured here

@@ -14,6 +14,7 @@ from functools import lru_cache
 from hashlib import sha256
 
 from polysched.config.options import Options, Target
+from polysched.config.target import TARGETS
 from polysched.cost.features import Features, features, seconds_of
 from polysched.errors import BudgetExceeded
 from polysched.ir.nodes import Function
@@ -70,7 +71,7 @@ class Built:
 
 def place(job: bytes, point: Point) -> Candidate:
     """The point, with what is predicted of it; InputError or IllegalSchedule if it is refused."""
-    placed = _placed(job, point)
+    placed = placed_at(job, point)
     loops, seconds, own = _described(job, point)
     beside = compared(own, _described(job, Point())[2]) if own else {}
     return Candidate(placed.point, placed.dropped, placed.schedule.decisions, seconds, beside, loops)
@@ -79,43 +80,45 @@ def place(job: bytes, point: Point) -> Candidate:
 @lru_cache(maxsize=16)
 def _described(job: bytes, point: Point) -> tuple[str, float | None, Features]:
     """A digest of the loops of the point, the predicted time, and features; none of these where work had no end."""
-    of, schedule = _job(job), _placed(job, point).schedule
+    of, schedule = job_of(job), placed_at(job, point).schedule
+    if TARGETS[of.target].has_grid:  # of which the cost model knows nothing
+        return "", None, {}
     with suppress(BudgetExceeded, ArithmeticError):
         loops = loops_of(schedule.tree, schedule.draft.scop, of.options)
         if loops is not None:
             machine = calibrated(of.options.machine)
             found = features(loops, of.sizes, machine, machine.cores if of.options.parallel else 1)
             seconds = seconds_of(found)
-            return _digest(show(loops)), seconds, {**found, **of_decisions(schedule.decisions)}
+            return digest(show(loops)), seconds, {**found, **of_decisions(schedule.decisions)}
     return "", None, {}
 
 
 def build(job: bytes, point: Point | None) -> Built:
     """The kernel of the point, by gcc; without a point, the default of `optimize`."""
     start = time.perf_counter()
-    of = _job(job)
-    schedule = _placed(job, point).schedule if point is not None else None
+    of = job_of(job)
+    schedule = placed_at(job, point).schedule if point is not None else None
     done = optimize(of.nest, of.target, schedule=schedule, options=None if schedule else of.options)
     done.program  # noqa: B018  which compiles it to the cache
-    return Built(pickle.dumps(done), _digest(done.source.text), time.perf_counter() - start)
+    return Built(pickle.dumps(done), digest(done.source.text), time.perf_counter() - start)
 
 
-def _digest(text: str) -> str:
+def digest(text: str) -> str:
     return sha256(text.encode()).hexdigest()
 
 
 @lru_cache(maxsize=1)
-def _job(job: bytes) -> Job:
+def job_of(job: bytes) -> Job:
     found: Job = pickle.loads(job)
     return found
 
 
 @lru_cache(maxsize=1)
 def _space(job: bytes) -> Space:
-    of = _job(job)
+    of = job_of(job)
     return space_with(of.nest, of.target, of.options, of.pinned)
 
 
 @lru_cache(maxsize=16)
-def _placed(job: bytes, point: Point) -> Placed:
+def placed_at(job: bytes, point: Point) -> Placed:
     return _space(job).at(point)

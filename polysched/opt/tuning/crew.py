@@ -38,7 +38,8 @@ class Crew(Protocol):
 
     default: str  # the digest of its text
     seconds: float  # of a call of the default
-    noise: Ratio  # of the default and itself
+    noise: Ratio | None  # of the default and itself; None where nothing is timed
+    objective: str  # what ratios are of, where that is not measured time
 
     def __enter__(self) -> Crew: ...
 
@@ -56,6 +57,9 @@ class Crew(Protocol):
 
 class AtHome:
     """Processes on this machine: as many build as there are cores, while none times."""
+
+    noise: Ratio | None = None
+    objective = ""
 
     def __init__(self, job: Job, seed: int):
         self._job, self._pickled, self._seed = job, pickle.dumps(job), seed

@@ -48,7 +48,7 @@ class Tuning(Brief):
     name: str
     sizes: str
     default_milliseconds: float
-    noise: Ratio  # of the default and itself, which is 1 but for noise
+    noise: Ratio | None  # of the default and itself, which is 1 but for noise; None if nothing was timed
     best: Measurement | None  # confirmed to be faster than the default; None if none was
     differences: tuple[Difference, ...]
     script: str  # the Python that makes the best schedule, or the default
@@ -56,6 +56,7 @@ class Tuning(Brief):
     stopped: str = ""  # why it ended early
     is_interrupted: bool = False  # by a Ctrl-C
     task: Task  # what measurements are kept for
+    objective: str = ""  # what ratios are of, if nothing was measured
     judge: str = ""  # why the cost model alone led the search, if no learned one did
 
     @property
@@ -67,19 +68,28 @@ class Tuning(Brief):
         told = ", ".join(f"{count} {what}" for what, count in self.counts.items() if count)
         lines = [f"{self.name}{f' at {self.sizes}' if self.sizes else ''}: {told or 'nothing was tried'}"]
         lines += [each for each in (self.stopped, self.judge and f"led by the cost model: {self.judge}") if each]
-        lines.append(f"default  {duration(1e-3 * self.default_milliseconds)}")
-        lines.append(f"noise    {self.noise} times as fast as itself")
-        found = self.best
-        if found is None or found.milliseconds is None:
+        lines += self._objective()
+        if self.best is None:
             lines.append("best     the default: no other schedule was confirmed to be faster")
             return "\n".join([*lines, "", self.script])
-        interval = f"({found.low:.2f} to {found.high:.2f}, {found.pairs} pairs)"
-        lines.append(f"best     {duration(1e-3 * found.milliseconds)}  {self.ratio:.2f} times as fast {interval}")
+        lines.append(f"best     {self._told(self.best)}")
         rows = [(each.key, _shown(each.default), _shown(each.best)) for each in self.differences]
         rows.insert(0, ("decision", "default", "best"))
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines += ["", *("  ".join(f"{text:{w}}" for text, w in zip(row, widths, strict=True)).rstrip() for row in rows)]
         return "\n".join([*lines, "", self.script])
+
+    def _objective(self) -> list[str]:
+        if self.noise is None:
+            return [f"by       {self.objective}"]
+        default = f"default  {duration(1e-3 * self.default_milliseconds)}"
+        return [default, f"noise    {self.noise} times as fast as itself"]
+
+    def _told(self, best: Measurement) -> str:
+        if best.milliseconds is None:
+            return f"{self.ratio:.2f} times as fast by {best.note}"
+        interval = f"({best.low:.2f} to {best.high:.2f}, {best.pairs} pairs)"
+        return f"{duration(1e-3 * best.milliseconds)}  {self.ratio:.2f} times as fast {interval}"
 
 
 def differences(default: Sequence[Decision], best: Sequence[Decision]) -> tuple[Difference, ...]:

@@ -170,7 +170,7 @@ class Tuner:
     def _confirm(self, crew: Crew) -> None:
         """Measures the best ones again, until one has won twice."""
         for each in self._winners()[:FINALISTS]:
-            if each.state == "confirmed":
+            if each.state in _WON:
                 return
             again = crew.confirmed(self._point(each))
             if not again.kernel:
@@ -182,7 +182,7 @@ class Tuner:
                 return
 
     def _result(self, crew: Crew) -> Tuning:
-        best = next((each for each in self._winners() if each.state == "confirmed"), None)
+        best = next((each for each in self._winners() if each.state in _WON and (each.low or 0.0) >= GAIN), None)
         schedule = self._space.at(self._point(best)).schedule if best else self._space.schedule
         default = Schedule.auto(self._job.nest, self._job.target, options=self._job.options)
         states = Counter[str](each.state for each in self._known)
@@ -198,6 +198,7 @@ class Tuner:
             stopped=self._stopped,
             is_interrupted=self._stopped == _INTERRUPTED,
             task=self._task,
+            objective=crew.objective,
             judge=self._judge.missing,
         )
 
@@ -207,7 +208,8 @@ class Tuner:
 
 
 _INTERRUPTED = "interrupted: what was measured is kept, and the same call goes on from there"
-_TIMED = ("measured", "confirmed", "slow")  # what tells how fast others like it may be
+_WON = ("confirmed", "static")
+_TIMED = ("measured", "slow", *_WON)  # what tells how fast others like it may be
 _SAID = ("slow", "noisy", "wrong", "failed")
 _OF_A_RUN = ("state", "ratio", "low", "high", "pairs", "milliseconds", "default_milliseconds", "kernel", "note")
 

@@ -26,7 +26,7 @@ from polysched.results.tuned.task import Task
 from polysched.runtime.cache import cache_folder
 from polysched.strategy.decision import Value
 
-State = Literal["confirmed", "measured", "noisy", "slow", "wrong", "failed"]
+State = Literal["confirmed", "measured", "noisy", "slow", "wrong", "failed", "static"]
 
 _VERSION = 2  # of the schema
 _SECONDS = 30.0  # to wait for another process that writes
@@ -68,7 +68,7 @@ class Measurement:
     default_milliseconds: float | None = None
     predicted_milliseconds: float | None = None  # by the cost model
     kernel: str = ""  # a digest of its text
-    note: str = ""
+    note: str = ""  # of a `static` one, which was not measured, what was counted
     made: str = ""  # when, in UTC
     predicted_ratio: float | None = None  # by whoever led the search
     build_seconds: float | None = None

@@ -21,6 +21,7 @@ from polysched.opt.tuning.cluster import station
 from polysched.opt.tuning.cluster.station import Advert
 from polysched.opt.tuning.crew import CrewLost
 from polysched.opt.tuning.optional import optional
+from polysched.opt.tuning.ratio import Ratio
 from polysched.results.tuned.database import Measurement
 from polysched.results.tuned.task import this_place
 from polysched.schedule.space import Point
@@ -62,6 +63,9 @@ _PLUGIN = "polysched.opt.tuning.cluster.plugin"
 
 class OnCluster:
     """A crew of the workers of a cluster; the database, and what is drawn, are here."""
+
+    noise: Ratio | None = None
+    objective = ""
 
     def __init__(self, job: Job, seed: int, cluster: Cluster):
         self._job, self._seed, self._cluster = pickle.dumps(job), seed, cluster

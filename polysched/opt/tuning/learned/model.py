@@ -40,7 +40,7 @@ class Example:
 
 def example_of(found: Measurement) -> Example | None:
     """A measurement as an example, which counts the more the narrower its interval; None if nothing was timed."""
-    if not found.features or not found.ratio or not found.low or not found.high:
+    if found.state == "static" or not found.features or not found.ratio or not found.low or not found.high:
         return None
     wide = log2(found.high / found.low) if found.high > found.low else CLEAR
     return Example(found.features, max(_SLOWEST, log2(found.ratio)), CLEAR / max(CLEAR, wide))

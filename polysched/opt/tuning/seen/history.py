@@ -18,7 +18,7 @@ import numpy as np
 from polysched.results.tuned.database import Database, Measurement
 from polysched.results.tuned.task import Task
 
-_SURE = ("measured", "confirmed")
+_SURE = ("measured", "confirmed", "static")
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,13 @@ class History:
 
     @cached_property
     def timed(self) -> tuple[Measurement, ...]:
-        return tuple(each for each in self.measured if each.ratio and each.milliseconds)
+        """Those with a ratio; of a GPU, by a static estimate."""
+        return tuple(each for each in self.measured if each.ratio)
+
+    @property
+    def is_static(self) -> bool:
+        """Are ratios estimates?"""
+        return any(each.state == "static" for each in self.measured)
 
     @cached_property
     def best(self) -> tuple[float, ...]:
@@ -55,7 +61,7 @@ class History:
     def front(self) -> tuple[Measurement, ...]:
         """From the one that is built fastest on, each faster than those before."""
         found: list[Measurement] = []
-        known = (each for each in self.timed if each.build_seconds is not None)
+        known = (each for each in self.timed if each.build_seconds is not None and each.milliseconds)
         for each in sorted(known, key=lambda one: (one.build_seconds or 0.0, one.milliseconds or 0.0)):
             if not found or (each.milliseconds or 0.0) < (found[-1].milliseconds or 0.0):
                 found.append(each)

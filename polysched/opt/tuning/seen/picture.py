@@ -11,7 +11,13 @@ from polysched.opt.tuning.seen.importance import Importance
 from polysched.plot.figure import INK, require_matplotlib
 
 _STYLE = {"font.size": 9, "text.color": INK, "axes.edgecolor": INK, "axes.labelcolor": INK, "axes.linewidth": 0.6}
-_STATES = {"confirmed": "#009e73", "measured": "#0072b2", "noisy": "#999999", "slow": "#d55e00"}  # Okabe and Ito's
+_STATES = {  # Okabe and Ito's colors
+    "confirmed": "#009e73",
+    "measured": "#0072b2",
+    "noisy": "#999999",
+    "slow": "#d55e00",
+    "static": "#cc79a7",
+}
 _SHOWN = 8  # decisions
 
 
@@ -25,7 +31,8 @@ def picture(history: History, important: Sequence[Importance]) -> Any:
         _decisions(axes[1, 0], important)
         _built(axes[1, 1], history)
         where = f" at {history.task.sizes}" if history.task.sizes else ""
-        figure.suptitle(f"{history.task.name}{where}: {len(history.measured)} kernels")
+        how = ", by a static estimate: nothing was measured" if history.is_static else ""
+        figure.suptitle(f"{history.task.name}{where}: {len(history.measured)} kernels{how}")
     return figure
 
 
@@ -60,7 +67,8 @@ def _decisions(axes: Any, important: Sequence[Importance]) -> None:
 
 
 def _built(axes: Any, history: History) -> None:
-    known = [(each.build_seconds, each.milliseconds) for each in history.timed if each.build_seconds is not None]
+    timed = [each for each in history.timed if each.build_seconds is not None and each.milliseconds]
+    known = [(each.build_seconds, each.milliseconds) for each in timed]
     if known:
         axes.scatter(*zip(*known, strict=True), s=14, color=_STATES["measured"])
         front = [(each.build_seconds, each.milliseconds) for each in history.front]
