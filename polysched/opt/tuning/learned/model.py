@@ -4,8 +4,9 @@
     model.ratios([features, ...])       [0.98, 1.31, ...]
     shipped()                           the one that comes with polysched, of its own benchmarks
 
-LightGBM, and not scikit-learn's HistGradientBoosting: of equal accuracy here, it takes a fifth of the disk, and its
-models are text, which runs nothing when it is read, and which later versions read, too. A pickle does neither.
+LightGBM, and not scikit-learn's HistGradientBoosting: no less accurate on what was measured so far, it takes a fifth of
+the disk, and its models are text, which runs nothing when it is read, and which later versions read, too. A pickle does
+neither.
 """
 
 from __future__ import annotations
