@@ -82,6 +82,7 @@ def test_when_no_workers_are_left_it_says_so_and_what_was_measured_is_kept(clien
     assert found.stopped.startswith("no workers are left") and 1 <= measured(cluster) < 5
 
 
+@pytest.mark.slow
 def test_a_worker_in_this_process_measures_and_a_ctrl_c_keeps_it(database: Path):
     def stop(_: Progress) -> None:
         raise KeyboardInterrupt
@@ -89,7 +90,7 @@ def test_a_worker_in_this_process_measures_and_a_ctrl_c_keeps_it(database: Path)
     place = {"host": "127.0.0.1", "dashboard_address": None, "processes": False, "protocol": "tcp"}
     with distributed.LocalCluster(n_workers=1, **place) as local, distributed.Client(local) as client:
         cluster = Cluster(client)
-        found = ps.tune(matmul, trials=9, sizes=SIZES, options=OPTIONS, progress=stop, cluster=cluster)
+        found = ps.tune(matmul, trials=2, sizes=SIZES, options=OPTIONS, progress=stop, cluster=cluster)
         assert found.is_interrupted and measured(cluster) == 1 and database.exists()
 
 

@@ -52,7 +52,7 @@ def test_a_ctrl_c_keeps_what_was_measured():
     def stop(_: Progress) -> None:
         raise KeyboardInterrupt
 
-    found = ps.tune(matmul, trials=9, sizes=SIZES, options=OPTIONS, progress=stop)
+    found = ps.tune(matmul, trials=2, sizes=SIZES, options=OPTIONS, progress=stop)
     assert found.is_interrupted and len(measured()) == 1
     assert "interrupted" in str(found)
 
