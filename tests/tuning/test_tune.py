@@ -83,6 +83,12 @@ def test_a_confirmed_winner_is_the_best_and_says_what_differs():
     assert scope["schedule"].history.edits == decided.history.edits
 
 
+def test_a_winner_whose_answers_do_not_fit_any_more_is_not_the_best():
+    confirm(replace(FASTER, answers=(("innermost.i", ""),)))
+    found = ps.tune(matmul, trials=1, sizes=SIZES, options=OPTIONS)
+    assert found.best is None and "no other schedule was confirmed" in str(found)
+
+
 def test_what_cannot_be_tuned_is_refused():
     with pytest.raises(ps.InputError, match="timed on the CPU alone, and this is OpenCL"):
         ps.tune(matmul, "opencl")

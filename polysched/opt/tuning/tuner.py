@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from random import Random
 
 from polysched.config.heuristics.tuning import AT_ONCE, DRAWN, EXHAUSTED, FINALISTS, GAIN, GENERATIONS, PARENTS
+from polysched.errors import IllegalSchedule, InputError
 from polysched.opt.tuning.build import Candidate, Job
 from polysched.opt.tuning.crew import Crew, CrewLost
 from polysched.opt.tuning.learned.judge import Judge
@@ -182,8 +184,7 @@ class Tuner:
                 return
 
     def _result(self, crew: Crew) -> Tuning:
-        best = next((each for each in self._winners() if each.state in _WON and (each.low or 0.0) >= GAIN), None)
-        schedule = self._space.at(self._point(best)).schedule if best else self._space.schedule
+        best, schedule = self._best()
         default = Schedule.auto(self._job.nest, self._job.target, options=self._job.options)
         states = Counter[str](each.state for each in self._known)
         return Tuning(
@@ -201,6 +202,14 @@ class Tuner:
             objective=crew.objective,
             judge=self._judge.missing,
         )
+
+    def _best(self) -> tuple[Measurement | None, Schedule]:
+        """The fastest for sure, if the strategy still takes its answers; else none, and the default."""
+        for each in self._winners():
+            if each.state in _WON and (each.low or 0.0) >= GAIN:
+                with suppress(InputError, IllegalSchedule):
+                    return each, self._space.at(self._point(each)).schedule
+        return None, self._space.schedule
 
     def _point(self, found: Measurement) -> Point:
         """Without what is pinned."""
