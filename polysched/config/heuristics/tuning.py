@@ -34,7 +34,9 @@ BARRIER_WAIT = 30.0
 LAUNCH = 5000.0  # some microseconds
 
 # A model.
-TREES = 60  # of the one that is shipped: more of them learn the noise of a few hundred measurements by heart
+TREES = 100  # of the one that is shipped
+PRIOR = 0.25  # of the logarithm that the cost model says, which trees correct: less noise is learned by heart
+FEWEST, MOST = 3, 10  # examples of a leaf, of few and of many
 MORE_TREES = 20  # that correct it by what was measured here
 FEW_EXAMPLES = 12  # fewer than these correct nothing
 CLEAR = 0.05  # log2 of the width of an interval, below which an example counts in full

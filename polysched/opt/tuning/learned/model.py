@@ -21,7 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from polysched.config.heuristics.tuning import CLEAR, TREES
+from polysched.config.heuristics.tuning import CLEAR, FEWEST, MOST, PRIOR, TREES
+from polysched.opt.tuning.learned.vector import by_cost
 from polysched.opt.tuning.optional import optional
 from polysched.results.tuned.database import Measurement
 
@@ -48,7 +49,8 @@ def example_of(found: Measurement) -> Example | None:
 
 
 class Model:
-    """Trees, and the names of the features that they ask for; others are left out, missing ones are known as such."""
+    """Trees that correct a part of what the cost model says, and the names of the features that they ask for: others
+    are left out, missing ones are known as such."""
 
     def __init__(self, booster: Any):
         self._booster = booster
@@ -58,8 +60,8 @@ class Model:
         """How many times as fast as the default each is."""
         if not features:
             return []
-        logs = self._booster.predict(_matrix(features, self.names), num_threads=1)
-        return [float(2.0**each) for each in logs]
+        corrections = self._booster.predict(_matrix(features, self.names), num_threads=1)
+        return [float(2.0 ** (PRIOR * by_cost(each) + more)) for each, more in zip(features, corrections, strict=True)]
 
     @property
     def text(self) -> str:
@@ -76,13 +78,14 @@ def fitted(examples: Sequence[Example], before: Model | None = None, trees: int 
     names = before.names if before else tuple(sorted({name for each in examples for name in each.features}))
     data = lightgbm.Dataset(
         _matrix([each.features for each in examples], names),
-        label=[each.log_ratio for each in examples],
+        label=[each.log_ratio - PRIOR * by_cost(each.features) for each in examples],
         weight=[each.weight for each in examples],
         feature_name=[name.replace(" ", _BLANK) for name in names],
         params=_QUIET,
         free_raw_data=False,
     )
-    return Model(lightgbm.train(_TRAINING, data, trees, init_model=before.booster if before else None))
+    settings = {**_TRAINING, "min_data_in_leaf": max(FEWEST, min(MOST, len(examples) // 30))}
+    return Model(lightgbm.train(settings, data, trees, init_model=before.booster if before else None))
 
 
 def shipped() -> Model:
@@ -118,7 +121,6 @@ _TRAINING = {
     "alpha": 0.5,
     "learning_rate": 0.06,
     "num_leaves": 8,
-    "min_data_in_leaf": 5,
     "feature_fraction": 0.5,
     "bagging_fraction": 0.8,
     "bagging_freq": 1,
