@@ -135,11 +135,11 @@ def _failed(error: Exception) -> Measurement:
 
 def _connected(address: str) -> Any:
     """A client of the scheduler there."""
-    distributed = optional("distributed", "tune", "a cluster")
     protocol, _, place = address.partition("://")
     if protocol == "tcp" and not place.startswith(_LOOPBACK):
         hint = "use tls://, with the certificates of Dask's settings, or give ps.Cluster a client of your own"
         raise InputError(f"'{address}' is open to all on the network, who could run code on its workers", hint=hint)
+    distributed = optional("distributed", "tune", "a cluster")
     try:
         return distributed.Client(address, timeout=_CONNECTING)
     except (OSError, ValueError, TypeError) as error:
