@@ -84,6 +84,7 @@ def test_without_a_gpu_the_objective_is_named_in_every_output(tmp_path: Path, ca
     )
     assert main(["tune", f"{file}:scale", "--target", "cuda", "--trials", "2", "--sizes", "n=1000"]) == 0
     shown = capsys.readouterr()
+    assert "2 kernels estimated" in shown.out and "measured," not in shown.out
     assert "by       static estimate for sm_90, 128 multiprocessors; nothing was measured" in shown.out
     assert all("this one static" in line or "failed" in line for line in shown.err.splitlines())
     assert main(["db", "list"]) == 0

@@ -186,6 +186,7 @@ class Tuner:
     def _result(self, crew: Crew) -> Tuning:
         best, schedule = self._best()
         default = Schedule.auto(self._job.nest, self._job.target, options=self._job.options)
+        what = "kernels estimated" if crew.objective else "kernels measured"
         states = Counter[str](each.state for each in self._known)
         return Tuning(
             name=self._task.name,
@@ -195,7 +196,7 @@ class Tuner:
             best=best,
             differences=differences(default.decisions, schedule.decisions) if best else (),
             script=schedule.script,
-            counts={"kernels measured": len(self._known), **{state: states[state] for state in _SAID}, **self._counts},
+            counts={what: len(self._known), **{state: states[state] for state in _SAID}, **self._counts},
             stopped=self._stopped,
             is_interrupted=self._stopped == _INTERRUPTED,
             task=self._task,
