@@ -28,6 +28,7 @@ from polysched.model.instructions.own import OwnInstruction
 from polysched.model.tree.text import show_tree
 from polysched.model.tree_yaml import from_yaml, to_yaml
 from polysched.networks.network import Network, network
+from polysched.opt.tuning.cluster.crew import Cluster
 from polysched.opt.tuning.report import Tuning
 from polysched.opt.tuning.tune import tune
 from polysched.pipeline import Compiled, optimize
@@ -45,6 +46,7 @@ __all__ = [
     "H100",
     "BudgetExceeded",
     "CheckReport",
+    "Cluster",
     "Compiled",
     "Counts",
     "Edit",

@@ -29,6 +29,11 @@ def bytes_into(cache: int, loop: Loop, around: int = 0) -> float:
     return inner + loop.entries * _moved(own, _lines(own, around))
 
 
+def bytes_touched(loop: Loop, around: int = 0) -> float:
+    """How many, in whole lines, an entry of the loop touches, which has so many loops around."""
+    return LINE * sum(_lines(loop, around).values())
+
+
 def _fit(lines: dict[str, float], cache: int) -> bool:
     return LINE * sum(lines.values()) <= USED_OF_CACHE * cache
 

@@ -15,6 +15,7 @@ from polysched.config.options import Options
 from polysched.cost.prediction import Prediction, predict
 from polysched.cost.sizes import typical_sizes
 from polysched.errors import BudgetExceeded, CannotLower
+from polysched.ir.nodes import Function
 from polysched.model.scop import Scop
 from polysched.model.tree.nodes import Product, Tree, marks_in
 from polysched.support import isl
@@ -26,10 +27,17 @@ def predicted(
     """The time of the loops of a mapped tree on all cores, of this machine or of that of the options; None if they
     cannot be made with little work."""
     machine = machine or options.machine
+    loops = loops_of(tree, scop, options)
+    with suppress(BudgetExceeded, ArithmeticError), isl.within(_SECONDS, _OPERATIONS):
+        return predict(loops, sizes, machine, machine.cores if options.parallel else 1) if loops else None
+    return None
+
+
+def loops_of(tree: Tree, scop: Scop, options: Options) -> Function | None:
+    """The loops of a mapped tree, packed and in registers; None if they cannot be made with little work."""
     with suppress(BudgetExceeded, CannotLower, ArithmeticError), isl.within(_SECONDS, _OPERATIONS):
         packed = pack_products(lower(tree, scop), options.machine, parallel=options.parallel)
-        loops = accumulate(register_tiles(packed))
-        return predict(loops, sizes, machine, machine.cores if options.parallel else 1)
+        return accumulate(register_tiles(packed))
     return None
 
 

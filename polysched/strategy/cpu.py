@@ -102,9 +102,8 @@ def strides(script: Script) -> None:
             best = nearest(band, script.scop, around.members)
             names = names_of(band.members)
             why = "its iterations touch neighbors in memory"
-            if name := script.pick(f"innermost.{names[0]}", names[best], ("", *names), why):
-                best = names.index(name)
-                script.reorder([*(name for name in names if name != names[best]), names[best]])
+            name = script.pick(f"innermost.{names[0]}", names[best], names, why)
+            script.reorder([*(each for each in names if each != name), name])
 
 
 def fuse_tiles(script: Script) -> None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from polysched.config.heuristics.gpu import STAGES_TRIED, TERMS_TRIED, WARP_TILES, WarpTile
+from polysched.config.target import LIMITS
 from polysched.ir.dtypes import f64
 from polysched.model.instructions.instruction import Instruction
 from polysched.model.instructions.mma import INSTRUCTIONS
@@ -95,11 +96,19 @@ def _decided(script: Script, found: Warps) -> tuple[WarpTile, bool]:
     is_one_chunk = terms is not None and terms <= tile.chunk and terms % least == 0
     if not is_one_chunk:
         usual = tile.chunk if terms is None or terms > tile.chunk else least
-        some = tuple(sorted({usual, *(least << k for k in TERMS_TRIED)}))
-        chunk = script.pick(f"chunk.{found.terms.name}", usual, some, "terms that are copied at a time")
+        some = (n for n in (least << k for k in TERMS_TRIED) if _fits(replace(tile, chunk=n), found.instruction))
+        chunks = tuple(sorted({usual, *some}))
+        chunk = script.pick(f"chunk.{found.terms.name}", usual, chunks, "terms that are copied at a time")
         tile = replace(tile, chunk=chunk or usual)
-    stages = script.pick(f"stages.{found.statement}", tile.stages, STAGES_TRIED, "buffers that copies go to in turn")
-    return replace(tile, stages=stages), is_one_chunk
+    stages = tuple(n for n in STAGES_TRIED if n == tile.stages or _fits(replace(tile, stages=n), found.instruction))
+    count = script.pick(f"stages.{found.statement}", tile.stages, stages, "buffers that copies go to in turn")
+    return replace(tile, stages=count), is_one_chunk
+
+
+def _fits(tile: WarpTile, instruction: Instruction) -> bool:
+    """Does shared memory hold the copies of all stages?"""
+    elements = tile.stages * tile.chunk * (tile.rows + tile.columns)
+    return elements * instruction.factor.bits // 8 <= LIMITS.dynamic
 
 
 def on_warps(script: Script, nest: Nest, found: Warps, hosts: Sequence[str], fused: Sequence[set[str]]) -> None:

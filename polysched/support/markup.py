@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from html import escape
 
-_EMPTY = frozenset({"meta", "br", "hr"})
+_EMPTY = frozenset({"meta", "br", "hr", "img"})
 
 
 class Html(str):

@@ -133,3 +133,33 @@ def test_a_task_is_dropped_with_its_measurements(database: Database):
     database.keep(replace(TASK, version="0.0"), FASTER)
     database.drop(replace(TASK, version="0.0"))
     assert [row.task for row in database.rows()] == [TASK]
+
+
+def test_a_database_of_the_first_version_is_brought_up_to_date(tmp_path: Path):
+    path = tmp_path / "old.sqlite"
+    with Database(path) as database:
+        database.keep(TASK, FASTER)
+    later = ("predicted_ratio", "build_seconds", "decisions", "features")
+    with sqlite3.connect(path) as old:
+        for name in later:
+            old.execute(f"alter table measurements drop column {name}")
+        old.execute("pragma user_version = 1")
+    with Database(path) as database:
+        database.keep(TASK, replace(SLOWER, features={"work": 1.5}, decisions=(("tile.i", 8),), predicted_ratio=0.8))
+        first, second = database.measured(TASK)
+        assert replace(first, made="") == FASTER
+        assert (second.features, second.decisions, second.predicted_ratio) == ({"work": 1.5}, (("tile.i", 8),), 0.8)
+
+
+def test_exports_go_to_another_database_and_so_do_those_of_the_first_version(database: Database, tmp_path: Path):
+    database.keep(TASK, replace(FASTER, features={"work": 1.5}, decisions=(("tile.i", 64),), build_seconds=2.0))
+    text = exported(database)
+    later = ("features", "decisions", "build_seconds")
+    fewer = {key: value for key, value in json.loads(text).items() if key not in later}
+    for name, content in {"new": text, "old": json.dumps(fewer)}.items():
+        file = tmp_path / f"{name}.json"
+        file.write_text(content)
+        with Database(tmp_path / f"{name}.sqlite") as other:
+            assert merged(other, file) == 1
+            assert (exported(other) == text) == (name == "new")
+            assert other.best(TASK)

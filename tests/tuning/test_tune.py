@@ -52,7 +52,7 @@ def test_a_ctrl_c_keeps_what_was_measured():
     def stop(_: Progress) -> None:
         raise KeyboardInterrupt
 
-    found = ps.tune(matmul, trials=9, sizes=SIZES, options=OPTIONS, progress=stop)
+    found = ps.tune(matmul, trials=2, sizes=SIZES, options=OPTIONS, progress=stop)
     assert found.is_interrupted and len(measured()) == 1
     assert "interrupted" in str(found)
 
@@ -83,9 +83,15 @@ def test_a_confirmed_winner_is_the_best_and_says_what_differs():
     assert scope["schedule"].history.edits == decided.history.edits
 
 
+def test_a_winner_whose_answers_do_not_fit_any_more_is_not_the_best():
+    confirm(replace(FASTER, answers=(("innermost.i", ""),)))
+    found = ps.tune(matmul, trials=1, sizes=SIZES, options=OPTIONS)
+    assert found.best is None and "no other schedule was confirmed" in str(found)
+
+
 def test_what_cannot_be_tuned_is_refused():
-    with pytest.raises(ps.InputError, match="timed on the CPU alone, and this is CUDA"):
-        ps.tune(matmul, "cuda")
+    with pytest.raises(ps.InputError, match="timed on the CPU alone, and this is OpenCL"):
+        ps.tune(matmul, "opencl")
     with pytest.raises(ps.InputError, match="'chain' has no decisions"):
         ps.tune(chain, options=ps.Options(tile=False, parallel=False, vector=False))
     with pytest.raises(ps.InputError, match="'matmul' has no size m"):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from polysched.cli.knobs import Commands
 from polysched.errors import InputError
-from polysched.results.tuned.database import Database, Row
+from polysched.results.tuned.database import Database, Measurement, Row
 from polysched.results.tuned.exchange import exported, merged
 from polysched.schedule.space import Point
 from polysched.support.version import __version__
@@ -37,11 +38,16 @@ def _list(_: argparse.Namespace) -> int:
         print(f"nothing is in '{database.path}'")
     for task in dict.fromkeys(row.task for row in rows):
         found = [row.measurement for row in rows if row.task == task]
-        best = next((each for each in found if each.state == "confirmed"), None)
-        what = f"{best.ratio:.2f} times as fast by {Point(best.answers)}" if best else "none is faster than the default"
-        print(f"{task.name} at {task.sizes or 'its sizes'}: {len(found)} kernels, {what}")
+        print(f"{task.name} at {task.sizes or 'its sizes'}: {len(found)} kernels, {_best(found)}")
         print(f"  {task.target}, {task.options}; {task.machine}; {task.compiler}; polysched {task.version}")
     return 0
+
+
+def _best(found: Sequence[Measurement]) -> str:
+    best = next((each for each in found if each.state == "confirmed"), None)
+    if best:
+        return f"{best.ratio:.2f} times as fast by {Point(best.answers)}"
+    return "judged by a static estimate" if found[0].state == "static" else "none is faster than the default"
 
 
 def _export(given: argparse.Namespace) -> int:

@@ -5,14 +5,26 @@ from __future__ import annotations
 import argparse
 import ast
 import re
-import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
 
 from polysched.cli.attempts import Attempts
 from polysched.cli.knobs import Commands, knobs, options_of, sizes_in
+from polysched.cli.measuring.progress import Bar
 from polysched.cli.places import nests_of, own_sizes
+from polysched.cli.report_page.tuned import write_report
 from polysched.cli.streams import INTERRUPTED
-from polysched.opt.tuning.report import Progress
+from polysched.frontend.op.op import Op
+from polysched.frontend.python import Nest
+from polysched.ir.nodes import Function
+from polysched.opt.tuning.cluster.crew import Cluster
+from polysched.opt.tuning.report import Tuning
+from polysched.opt.tuning.seen.history import History
 from polysched.opt.tuning.tune import tune
+from polysched.plan.prepare import function_of
+from polysched.results.tuned.database import Database
+from polysched.results.tuned.task import Task
 from polysched.strategy.decision import Value
 
 
@@ -28,6 +40,12 @@ def add(commands: Commands) -> None:
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="which schedules are drawn")
     stay = "a decision that stays as it is, as in tile.i=32; may be given again"
     parser.add_argument("--pin", type=_answer, action="append", default=[], metavar="KEY=VALUE", help=stay)
+    page = "a page about what was measured by now, and pictures; with --trials 0, nothing new is"
+    parser.add_argument("--report", metavar="FILE.html", help=page)
+    where = "of the scheduler of a Dask cluster, whose workers measure, as in tcp://127.0.0.1:8786"
+    parser.add_argument("--cluster", metavar="ADDRESS", help=where)
+    kind = "part of the description of the machine to tune for, if the cluster has several kinds"
+    parser.add_argument("--on", default="", metavar="MACHINE", help=kind)
     parser.set_defaults(run=run)
 
 
@@ -35,37 +53,41 @@ def run(given: argparse.Namespace) -> int:
     """What is found for each nest, one after the other; 2 if one is refused, 130 after a Ctrl-C."""
     attempts = Attempts()
     nests = nests_of(given, attempts, all_of_python=True)
+    tasks: list[Task] = []
+    cluster = Cluster(given.cluster, on=given.on) if given.cluster else None
     for k, (nest, sizes) in enumerate(zip(nests, own_sizes(nests, given), strict=True)):
         with attempts:
-            found = tune(
-                nest,
-                given.target,
-                trials=given.trials,
-                seconds=given.seconds,
-                sizes=sizes,
-                pinned=dict(given.pin),
-                seed=given.seed,
-                options=options_of(given),
-                progress=_shown,
-            )
-            _end_line()
+            with Bar(function_of(nest).name) as bar:
+                found = _found(given, nest, sizes, cluster, bar)
             print(f"{'' if k == 0 else chr(10)}{found}", flush=True)
+            tasks.append(found.task)
             if found.is_interrupted:
                 return INTERRUPTED
+    if given.report and tasks:
+        with attempts, Database() as database:
+            files = write_report(Path(given.report), given.place, [History.of(database, task) for task in tasks])
+            print(f"\n{', '.join(map(str, files))}")
     return attempts.status
 
 
-def _shown(progress: Progress) -> None:
-    """A line on standard error that changes, on a terminal; else a line for each kernel."""
-    if sys.stderr.isatty():
-        print(f"\r\033[K{progress}", end="", file=sys.stderr, flush=True)
-    else:
-        print(progress, file=sys.stderr, flush=True)
-
-
-def _end_line() -> None:
-    if sys.stderr.isatty():
-        print("\r\033[K", end="", file=sys.stderr, flush=True)
+def _found(
+    given: argparse.Namespace, nest: Nest | Op | Function, sizes: Mapping[str, int], cluster: Cluster | None, bar: Bar
+) -> Tuning:
+    options = options_of(given)
+    if cluster and "machine" not in given:
+        options = replace(options, machine=cluster.advert.machine)
+    return tune(
+        nest,
+        given.target,
+        trials=given.trials,
+        seconds=given.seconds,
+        sizes=sizes,
+        pinned=dict(given.pin),
+        seed=given.seed,
+        options=options,
+        progress=bar.shown,
+        cluster=cluster,
+    )
 
 
 def _count(text: str) -> int:

@@ -21,21 +21,25 @@ _HERE = Path(__file__).parent
 def page(place: str, nests: Sequence[Compiled]) -> str:
     """The HTML text; `place` is where the nests were found."""
     names = [f"nest{k}" for k in range(1, len(nests) + 1)]
-    title = f"{place}: report of polysched"
-    links = (tag("li", tag("a", done.nest.name, href=f"#{name}")) for name, done in zip(names, nests, strict=True))
+    links = [tag("li", tag("a", done.nest.name, href=f"#{name}")) for name, done in zip(names, nests, strict=True)]
+    return framed(place, "report", [nest_html(name, done) for name, done in zip(names, nests, strict=True)], links)
+
+
+def framed(place: str, what: str, sections: Sequence[Html], links: Sequence[Html] = ()) -> str:
+    """The HTML text of a page of these sections, with links to them if there are several."""
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("meta", name="color-scheme", content="light dark"),
-        tag("title", title),
+        tag("title", f"{place}: {what} of polysched"),
         tag("style", Html((_HERE / "report.css").read_text())),
     )
     body = tag(
         "body",
         tag("header", tag("h1", Path(place).name), tag("p", f"a report of polysched {__version__}", class_="about")),
-        tag("nav", tag("ul", *links), aria_label="nests") if len(nests) > 1 else Html(""),
-        tag("main", *(nest_html(name, done) for name, done in zip(names, nests, strict=True))),
+        tag("nav", tag("ul", *links), aria_label="nests") if len(links) > 1 else Html(""),
+        tag("main", *sections),
         tag("script", Html((_HERE / "report.js").read_text())),
     )
     return f"{MARK}{tag('html', joined(head, body, separator=chr(10)), lang='en')}\n"

@@ -15,7 +15,9 @@ ROUNDING = {16: 1e-2, 32: 1e-4, 64: 1e-8}  # by the bits of floats, relative to 
 FINALISTS = 3  # that are measured again, the best first, until one is confirmed
 
 # A search.
-DRAWN = 4  # points that are predicted for each that is measured
+DRAWN = 4  # points that are judged in a generation for each that is measured: a tenth of a second of a core for each
+GENERATIONS = 2  # of points, before some are measured
+PROMISING = 0.5  # of parents, from the generation before; others were measured
 AT_ONCE = 6  # kernels that are built before some are timed
 EXPLORED = 0.25  # of those measured, whatever is predicted of them
 FRESH = 0.25  # of those drawn, from the default; others come from what was measured
@@ -23,3 +25,20 @@ CROSSED = 0.25  # of those from what was measured: answers of two
 PARENTS = 8  # the best ones, of which two are drawn and the better is taken
 CHANGED = (1, 1, 1, 2, 2, 3)  # decisions of a parent that change, one of these numbers
 EXHAUSTED = 5  # rounds without a new kernel, and there are no more
+
+# A kernel for a GPU, by its counts; cycles of a multiprocessor.
+SCHEDULERS = 4  # each issues an instruction a cycle
+DEPENDENT = 2.0  # from an instruction to the next one of its thread, in the mean: four where it needs the result
+GLOBAL_WAIT, SHARED_WAIT = 30.0, 4.0  # for an access: 500 and 30, of which several are under way
+BARRIER_WAIT = 30.0
+LAUNCH = 5000.0  # some microseconds
+
+# A model.
+TREES = 100  # of the one that is shipped
+PRIOR = 0.25  # of the logarithm that the cost model says, which trees correct: less noise is learned by heart
+FEWEST, MOST = 3, 10  # examples of a leaf, of few and of many
+MORE_TREES = 20  # that correct it by what was measured here
+FEW_EXAMPLES = 12  # fewer than these correct nothing
+CLEAR = 0.05  # log2 of the width of an interval, below which an example counts in full
+SEEDS = 4  # answers of the nearest nest's best, to begin with
+MATTERS = 10  # measurements, of fewer of which it cannot be told which decisions mattered

@@ -17,11 +17,14 @@ from polysched.frontend.python import Nest
 from polysched.ir.defaults import without_contents
 from polysched.ir.nodes import LARGEST_SIZE, Function
 from polysched.opt.tuning.build import Job, space_with
+from polysched.opt.tuning.cluster.crew import Cluster, OnCluster
+from polysched.opt.tuning.crew import AtHome, Crew
 from polysched.opt.tuning.report import Progress, Tuning
+from polysched.opt.tuning.static import Static, nowhere
 from polysched.opt.tuning.tuner import Tuner
 from polysched.plan.prepare import function_of
 from polysched.results.tuned.database import Database
-from polysched.results.tuned.task import task_of
+from polysched.results.tuned.task import Place, task_of
 from polysched.strategy.decision import Value
 from polysched.support import isl
 from polysched.support.clock import Deadline
@@ -42,22 +45,28 @@ def tune(
     seed: int = 0,
     options: Options | None = None,
     progress: Callable[[Progress], object] | None = None,
+    cluster: Cluster | None = None,
 ) -> Tuning:
     """The fastest schedule for the nest that a search finds, kept for `optimize` with `Options(tuned="use")`.
 
     Kernels are built side by side and timed alone, in turns with the default, at `sizes`; those not given are large.
     Each is kept in the database as soon as it is measured. `trials` counts those there, so that the same call goes on
     where another one was stopped, by `seconds` or a Ctrl-C. `seed` decides what is drawn, and `pinned` has answers that
-    stay as they are. The winner is measured again; only if it is faster for sure then, too, it is the best.
+    stay as they are. The winner is measured again; only if it is faster for sure then, too, it is the best. With a
+    `ps.Cluster`, its workers build and time, for their machine; the database is here.
 
-    InputError for a nest without decisions, for sizes that it does not have, and for a GPU, on which nothing is timed
-    yet; LaunchError if no data are known to be valid; ToolchainError without a C compiler.
+    For CUDA, nothing is timed yet: a static estimate by what nvcc makes of kernels takes the place of time, is named as
+    such, and is not taken by `optimize`.
+
+    InputError for a nest without decisions, for sizes that it does not have, and for other GPUs; LaunchError if no data
+    are known to be valid; ToolchainError without a C compiler, or without nvcc for CUDA.
     """
-    options = Options() if options is None else replace(options, tuned="ignore")
+    usual = Options(machine=cluster.advert.machine) if cluster else Options()
+    options = usual if options is None else replace(options, tuned="ignore")
     require_options(options)
     require_known(target)
-    if TARGETS[target].has_grid:
-        hint = "tune it for the target 'c', or see the decisions by ps.space() and ask inspect() of each"
+    if TARGETS[target].has_grid and (cluster or not TARGETS[target].has_sass):
+        hint = "tune it for the target 'c', or for 'cuda' by counts: ps.tune(nest, 'cuda')"
         raise InputError(f"kernels are timed on the CPU alone, and this is {TARGETS[target].language}", hint=hint)
     if isinstance(trials, bool) or not isinstance(trials, int) or trials < 0:
         raise InputError(f"trials is {trials!r}, but is a number of kernels, zero or more")
@@ -66,9 +75,19 @@ def tune(
     at = _sizes(function, decisions.schedule.draft.scop.valid_sizes, options, sizes or {})
     job = Job(function, target, options, at, dict(pinned))
     with Database() as database:
-        task = task_of(function, target, options, at)
+        place, crew = _crew(job, seed, cluster)
+        task = task_of(function, target, options, at, place)
         tuner = Tuner(job, decisions, task, database, trials, seed, progress or _silent)
-        return tuner.run(Deadline.after(inf if seconds is None else seconds))
+        return tuner.run(crew, Deadline.after(inf if seconds is None else seconds))
+
+
+def _crew(job: Job, seed: int, cluster: Cluster | None) -> tuple[Place | None, Crew]:
+    """Who works, and for which place if not for this one."""
+    if TARGETS[job.target].has_grid:
+        return nowhere(job.options), Static(job)
+    if cluster:
+        return cluster.advert.place, OnCluster(job, seed, cluster)
+    return None, AtHome(job, seed)
 
 
 def _sizes(nest: Function, valid: isl.Set, options: Options, given: Mapping[str, int]) -> dict[str, int]:

@@ -16,7 +16,7 @@ import os
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -26,9 +26,9 @@ from polysched.results.tuned.task import Task
 from polysched.runtime.cache import cache_folder
 from polysched.strategy.decision import Value
 
-State = Literal["confirmed", "measured", "noisy", "slow", "wrong", "failed"]
+State = Literal["confirmed", "measured", "noisy", "slow", "wrong", "failed", "static"]
 
-_VERSION = 1  # of the schema
+_VERSION = 2  # of the schema
 _SECONDS = 30.0  # to wait for another process that writes
 # Only what was measured again, and is faster than the default for sure, can be confirmed.
 _SCHEMA = """
@@ -40,8 +40,18 @@ create table measurements (
     task integer not null references tasks (id) on delete cascade, answers text not null, state text not null,
     ratio real, low real, high real, pairs integer not null, milliseconds real, default_milliseconds real,
     predicted_milliseconds real, kernel text not null, note text not null, made text not null,
+    predicted_ratio real, build_seconds real, decisions text not null default '[]', features text not null default '{}',
     primary key (task, answers), check (state != 'confirmed' or (ratio > 1.0 and coalesce(low, 0.0) > 1.0)));
 """
+# From each version to the next.
+_UPDATES = {
+    1: (
+        "alter table measurements add column predicted_ratio real",
+        "alter table measurements add column build_seconds real",
+        "alter table measurements add column decisions text not null default '[]'",
+        "alter table measurements add column features text not null default '{}'",
+    )
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,10 +66,14 @@ class Measurement:
     pairs: int = 0  # of samples, in turns
     milliseconds: float | None = None
     default_milliseconds: float | None = None
-    predicted_milliseconds: float | None = None
+    predicted_milliseconds: float | None = None  # by the cost model
     kernel: str = ""  # a digest of its text
-    note: str = ""
+    note: str = ""  # of a `static` one, which was not measured, what was counted
     made: str = ""  # when, in UTC
+    predicted_ratio: float | None = None  # by whoever led the search
+    build_seconds: float | None = None
+    decisions: tuple[tuple[str, Value], ...] = ()  # all that were asked for, also those that are as at the default
+    features: Mapping[str, float] = field(default_factory=dict)  # of the kernel, beside the default's; {} if not known
 
 
 @dataclass(frozen=True)
@@ -81,6 +95,8 @@ class Database:
             version = self._sql.execute("pragma user_version").fetchone()[0]
             if version == 0:
                 self._begin()
+            elif version < _VERSION:
+                self._update()
         if version > _VERSION:
             self.close()
             raise InputError(f"the database '{self.path}' is of a later version of polysched", hint="update polysched")
@@ -93,6 +109,14 @@ class Database:
                 for statement in filter(str.strip, _SCHEMA.split(";")):
                     self._sql.execute(statement)
                 self._sql.execute(f"pragma user_version = {_VERSION}")
+
+    def _update(self) -> None:
+        with self._sql:
+            self._sql.execute("begin immediate")
+            for version in range(self._sql.execute("pragma user_version").fetchone()[0], _VERSION):
+                for statement in _UPDATES[version]:
+                    self._sql.execute(statement)
+            self._sql.execute(f"pragma user_version = {_VERSION}")
 
     @contextmanager
     def _usable(self) -> Iterator[None]:
@@ -116,7 +140,8 @@ class Database:
 
     def keep(self, task: Task, found: Measurement) -> None:
         """In place of what was known of the same answers; ValueError for a confirmed one that is no faster."""
-        values = {**asdict(found), "answers": _written(found.answers), "made": found.made or _now()}
+        values = {**asdict(found), "made": found.made or _now()}
+        values |= {name: json.dumps(values[name]) for name in _AS_JSON}
         try:
             with self._usable(), self._sql:
                 values["task"] = self._number(task)
@@ -169,12 +194,14 @@ class Database:
         for row in found_rows:
             of, found = row[: len(names[0])], row[len(names[0]) :]
             given: dict[str, Any] = dict(zip(names[1], found, strict=True))
-            given["answers"] = _read(given["answers"])
+            given |= {"answers": _read(given["answers"]), "decisions": _read(given["decisions"])}
+            given["features"] = json.loads(given["features"])
             yield Row(Task(**dict(zip(names[0], of, strict=True))), Measurement(**given))
 
 
 _IS_BEST = "{} and state = 'confirmed'"
 _FASTEST = "order by ratio desc"
+_AS_JSON = ("answers", "decisions", "features")
 
 
 def database_path() -> Path:
@@ -185,10 +212,6 @@ def database_path() -> Path:
 
 def _all(where: Mapping[str, str]) -> str:
     return " and ".join(f"tasks.{name} = :{name}" for name in where)
-
-
-def _written(answers: tuple[tuple[str, Value], ...]) -> str:
-    return json.dumps(answers)
 
 
 def _read(text: str) -> tuple[tuple[str, Value], ...]:

@@ -16,6 +16,9 @@ from polysched.results.tuned.database import Database, Measurement, Row
 from polysched.results.tuned.task import Task
 from polysched.strategy.decision import Value
 
+_TIMES = ("milliseconds", "default_milliseconds", "predicted_milliseconds", "build_seconds")
+_NUMBERS = ("ratio", "low", "high", "predicted_ratio", *_TIMES)
+_LATER = ("predicted_ratio", "build_seconds", "decisions", "features")  # than the first version of the schema
 _SQLITE = b"SQLite format 3\0"
 
 
@@ -53,10 +56,12 @@ def _rows(file: Path) -> Iterator[Row]:
 
 def _row(data: dict[str, Any]) -> Row:
     of = {each.name: str(data[each.name]) for each in fields(Task)}
-    found = {each.name: data[each.name] for each in fields(Measurement)}
-    found["answers"] = tuple((str(key), _plain(value)) for key, value in found["answers"])
-    for name in ("ratio", "low", "high", "milliseconds", "default_milliseconds", "predicted_milliseconds"):
-        found[name] = None if found[name] is None else float(found[name])
+    found = {each.name: data[each.name] for each in fields(Measurement) if each.name in data or each.name not in _LATER}
+    for name in ("answers", "decisions"):
+        found[name] = tuple((str(key), _plain(value)) for key, value in found.get(name, ()))
+    found["features"] = {str(name): float(value) for name, value in found.get("features", {}).items()}
+    for name in _NUMBERS:
+        found[name] = None if found.get(name) is None else float(found[name])
     if found["state"] == "confirmed" and None in (found["ratio"], found["low"], found["high"]):
         raise ValueError("it is confirmed without a ratio and its interval")
     return Row(Task(**of), Measurement(**found))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from hashlib import sha256
 
 from polysched.config.options import Options, Target
@@ -14,6 +14,18 @@ from polysched.ir.nodes import Function
 from polysched.ir.text import in_words, show
 from polysched.runtime.toolchain import find_compiler, processor
 from polysched.support.version import __version__
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where something is measured, and with what."""
+
+    machine: str
+    compiler: str
+    version: str  # of polysched
+
+    def __str__(self) -> str:
+        return f"{self.machine}; {self.compiler}; polysched {self.version}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,17 +52,27 @@ class Task:
         return {**self.but_for_sizes, "sizes": self.sizes}
 
 
-def task_of(nest: Function, target: Target, options: Options, sizes: Mapping[str, int] | None = None) -> Task:
-    """That of the nest here and now; ToolchainError without a C compiler."""
+def this_place() -> Place:
+    """Here and now; ToolchainError without a C compiler."""
     compiler = find_compiler()
+    return Place(_machine(), " ".join((compiler.version, *compiler.command[1:])), __version__)
+
+
+def task_of(
+    nest: Function,
+    target: Target,
+    options: Options,
+    sizes: Mapping[str, int] | None = None,
+    place: Place | None = None,
+) -> Task:
+    """That of the nest at a place; without one, here: ToolchainError without a C compiler, then."""
+    place = place or this_place()
     return Task(
         nest=canonical(nest),
         name=nest.name,
         target=target,
         options=repr(replace(options, tuned="ignore")),
-        machine=_machine(),
-        compiler=" ".join((compiler.version, *compiler.command[1:])),
-        version=__version__,
+        **asdict(place),
         sizes=in_words({name: (sizes or {})[name] for name in nest.sizes} if sizes else {}),
     )
 

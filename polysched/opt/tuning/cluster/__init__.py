@@ -1,0 +1,1 @@
+"""A search whose kernels are built and timed by the workers of a Dask cluster."""
