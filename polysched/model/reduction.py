@@ -32,6 +32,18 @@ def reduction_operator(body: tuple[Stmt, ...]) -> str:
     return ""
 
 
+def exact_update(statement_body: tuple[Stmt, ...]) -> str:
+    """What an update of integers does, as "max i32": any order of such gives the same bits, since sums and products wrap.
+
+    "" for other statements, and for floats: sums round, and min and max keep the NaN or the zero that comes first.
+    """
+    operator = reduction_operator(statement_body)
+    if not operator:
+        return ""
+    dtype = statement_body[0].value.dtype  # type: ignore[attr-defined]  # a store
+    return "" if dtype.is_float else f"{operator} {dtype}"
+
+
 def identity(op: str, dtype: DType) -> Const:
     """The value that changes no other one under `op`, bit for bit: -0.0 + 0.0 is 0.0, so it is -0.0 for sums."""
     least, most = (-math.inf, math.inf) if dtype.is_float else whole(dtype)

@@ -87,7 +87,10 @@ def specialize(draft: Draft, condition: str) -> Draft:
 def _holds(draft: Draft, place: Loop, statement: Statement, at: str) -> isl.UnionSet:
     """The instances of the statement for which `at` holds."""
     sizes, values = draft.scop.function.sizes, _values(draft, place, statement)
-    formula = parse_formula(at, [name for name in (*values, *sizes) if name != _HERE])
+    others = {name for each in place.statements for name in _values(draft, place, draft.scop.statement(each))}
+    formula = parse_formula(at, [name for name in (*values, *sizes, *(others - {*values})) if name != _HERE])
+    if any(isinstance(node, Var) and node.name in others - {*values, *sizes} for node in walk(formula)):
+        return isl.UnionSet("{ }")
     condition = formula if formula.dtype == boolean else Binary("<", Var(_HERE), formula)
     used = {node.name for node in walk(condition) if isinstance(node, Var)}
     values = {name: value for name, value in values.items() if name in used or name in statement.iterators}
