@@ -38,6 +38,7 @@ from polysched.strategy.rows.fuse import fuse_rows
 from polysched.strategy.script import Script, names_of
 from polysched.strategy.split_set import pieces
 from polysched.strategy.straight import in_order, straighten
+from polysched.strategy.untied import untied
 from polysched.strategy.windows import windows
 from polysched.support import isl
 from polysched.transform.analysis.products import products_in
@@ -71,6 +72,8 @@ def cpu(script: Script, order: Order = "free") -> None:
     if options.tile and not keeps_order:
         if not has_sizes:
             script.phase("fuse tile loops", fuse_tiles)
+            if in_blocks and not options.tile_sizes:
+                script.phase("untied", untied)
         script.phase("tile", tiles)
     fronts = script.phase("wavefront", wavefronts) or [] if options.wavefront and not keeps_order else []
     if in_blocks:
@@ -121,7 +124,10 @@ def fuse_tiles(script: Script) -> None:
 
 def tiles(script: Script) -> None:
     """Blocks that the caches hold; diamonds, where all of them may start at once."""
+    decided = {each.key for each in script.decisions}
     for band, around in script.bands(inner_first=True):
+        if f"tile.{band.members[0].name}" in decided:  # by a phase before
+            continue
         sizes, diamonds = tiling_of(band, script.scop, around, script.options)
         names = names_of(band.members)
         is_diamond = diamonds is not None and all(sizes[:2])

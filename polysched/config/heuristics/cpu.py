@@ -24,6 +24,7 @@ STENCIL_TILE, DEEP_STENCIL_TILE = 32, 8  # with up to three loops, and with more
 LONGEST_ROW, LONGEST_DEEP_ROW = 512, 1024  # elements of such a tile with two loops, and with more
 SHORTEST_ROW = 8
 SERIAL_TILE, SERIAL_ROW = 16, 256  # where no loop runs as SIMD
+UNTIED_TILE = 64  # of sums over intervals: what is tied runs without lanes, and is 2 of n / 64 tiles; three fit in L2
 FUSED_BLOCK = 64  # iterations of tile loops that are fused: eight cache lines of f64, of each row
 
 # Pipelines: strips of rows of the last stage, which compute what they need of the others.
