@@ -27,9 +27,11 @@ from polysched.deps.arrivals import told_apart
 from polysched.deps.dataflow import sources
 from polysched.deps.values import require_exact
 from polysched.errors import BudgetExceeded, IllegalSchedule, InputError
+from polysched.ir.build import floormod
 from polysched.ir.node import rewrite, walk
-from polysched.ir.nodes import Array, Load, Store, Var
+from polysched.ir.nodes import Array, Const, Expr, Load, Store, Var
 from polysched.model.affine import AffineSpace, NotAffine, everywhere, value_at
+from polysched.model.extents import extent
 from polysched.model.scop import Access, Scop, Statement
 from polysched.model.tree.instances import copied
 from polysched.model.tree.nodes import Band, Domain, Filter, InOrder, Leaf, Tree, children
@@ -39,16 +41,17 @@ from polysched.transform.edits.base.graft import grafted
 from polysched.transform.edits.base.loops import Loop, changed_at, coordinates_of, free, loop, nest
 from polysched.transform.edits.base.registry import by_name, edit
 from polysched.transform.edits.base.same_values import require_same_values
-from polysched.transform.edits.values.copies import Box, box, names_in
+from polysched.transform.edits.values.copies import names_in
 
 
 @edit("values", "k, i, j -> k, (A0; A1; i, j)")
-def snapshot(draft: Draft, array: str, at: str) -> Draft:
+def snapshot(draft: Draft, array: str, at: str, size: int = 0) -> Draft:
     """Copies of what each iteration of loop `at` reads of an array that it also writes, an element for each iteration.
 
-    Other iterations may then overwrite what was read. The loop runs one statement, in loops of its own, which updates
-    an element a[f] by others of the array; the copies are arrays that belong to no loop. InputError where the loop is
-    none of these; IllegalSchedule if something gets another value by that.
+    Other iterations may then overwrite what was read: with a `size`, those that many iterations later the copies, too.
+    The loop runs one statement, in loops of its own, which updates an element a[f] by others of the array; the copies
+    are arrays that belong to no loop. InputError where the loop is none of these; IllegalSchedule if something gets
+    another value by that.
 
         for k:                        for k:
             for i: for j:                 for i: p_k[k, i] = p[i, k]
@@ -56,8 +59,10 @@ def snapshot(draft: Draft, array: str, at: str) -> Draft:
                                               p[i, j] += p_k[k, i]             snapshot("p", at="k"), if it keeps p[i, k]
     """
     place, what = loop(draft.nested, at), f"snapshot({array}, at={at})"
+    if size < 0:
+        raise InputError(f"copies of {size} iterations cannot be kept", hint="leave the size out to keep them all")
     wide = by_name("array", array, {each.name: each for each in draft.scop.arrays})
-    step = _Step(draft, place, wide, what)
+    step = _Step(draft, place, wide, size, what)
     versions = [list(step.versions(load, access)) for load, access in step.operands]
     if not any(versions):
         raise InputError(f"loop '{place.name}' reads no other elements of '{array}' than the one that it updates")
@@ -73,26 +78,46 @@ class _Version:
     readers: isl.Set
     makers: isl.Map  # { reader -> the instance that writes the element in the same iteration }
     is_late: bool  # made by it
-    array: Array
-    copy: Statement
-    box: Box
-    kept: tuple[int, ...]  # of the statement's iterators, which tell the makers apart
+    place: _Place
+    copies: tuple[Statement, ...]
 
-    def index(self, statement: Statement) -> tuple[Access, Load]:
+    def read(self, statement: Statement) -> tuple[Access, Load]:
         """Where a reader finds its element."""
         makers = isl.PwMultiAff.from_map(self.makers)
-        at = tuple(value_at(everywhere(makers.get_pw_aff(k)), statement.iterators) for k in self.kept)
-        arrival = isl.Map.from_domain_and_range(self.readers, isl.Set("{ [] }"))
-        relation = self.box.relation(_chosen(self.makers, self.kept), arrival, self.array.name)
-        load = Load(self.array.name, self.box.element(at, arrival, statement.iterators), self.array.dtype)
-        return Access(array=self.array.name, relation=relation), load
+        at = [value_at(everywhere(makers.get_pw_aff(k)), statement.iterators) for k in self.place.kept]
+        return self.place.access(self.makers), self.place.load(at)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Place:
+    """Where the copies are: by the iterators of the instance that writes what is copied."""
+
+    array: Array
+    kept: tuple[int, ...]  # which iterators
+    turns: int | None  # which of these are taken by turns
+    size: int
+
+    def access(self, makers: isl.Map) -> Access:
+        """Of the copies of what the instances { S[i] -> maker } have written."""
+        parts = [isl.along(makers, k) for k in self.kept]
+        if self.turns is not None:
+            turn = isl.Map(f"{{ [x] -> [x mod {self.size}] }}")
+            parts[self.turns] = parts[self.turns].apply_range(turn)
+        relation = reduce(isl.Map.flat_range_product, parts).set_tuple_name(isl.dim_type.out, self.array.name)
+        return Access(array=self.array.name, relation=relation)
+
+    def load(self, iterators: Sequence[Expr]) -> Load:
+        index = [*iterators]
+        if self.turns is not None:
+            index[self.turns] = floormod(index[self.turns], self.size)
+        return Load(self.array.name, tuple(index), self.array.dtype)
 
 
 class _Step:
     """A loop of which each iteration reads and writes an array."""
 
-    def __init__(self, draft: Draft, place: Loop, wide: Array, what: str):
-        self.draft, self.place, self.wide, self.what = draft, place, wide, what
+    def __init__(self, draft: Draft, place: Loop, wide: Array, size: int, what: str):
+        self.draft, self.place, self.wide, self.size, self.what = draft, place, wide, size, what
         self.scop, self.taken = draft.scop, names_in(draft.scop)
         self.inside = [*_chain(place)]
         if len(place.statements) != 1 or not isinstance(self.inside[-1].child, Leaf):
@@ -160,51 +185,74 @@ class _Step:
     def _version(
         self, load: Load, access: Access, readers: isl.Set, makers: isl.Map, *, is_late: bool
     ) -> _Version:
-        s, makers = self.statement, makers.intersect_domain(readers).coalesce()
-        made = makers.range().coalesce()
-        kept = _telling(made)
-        name, small = (free(f"{stem}_{self.wide.name}", self.taken) for stem in ("keep", "kept"))
-        self.taken |= {name, small}
-        domain = made.set_tuple_name(name)
+        makers = makers.intersect_domain(readers).coalesce()
+        place = self._place_of(makers.range().coalesce())
+        return _Version(
+            load=load, access=access, readers=readers, makers=makers, is_late=is_late, place=place, copies=()
+        )
+
+    def _place_of(self, made: isl.Set) -> _Place:
+        """Copies of what these instances write."""
+        s, kept = self.statement, _telling(made)
+        least = isl.Set("{ [x] : x >= 0 }")
+        values = [isl.along(made, k) for k in kept]
+        if not all(each.is_subset(least.align_params(each.get_space())) for each in values):
+            raise InputError(f"loops around {s.name} count from below zero")
+        shape = [extent(each, self.scop.context) for each in values]
+        turns = next((n for n, k in enumerate(kept) if self._counts(k)), None) if self.size else None
+        if self.size and turns is None:
+            raise InputError(f"loop '{self.place.name}' does not count an iterator of {s.name}", hint="leave the size out")
+        if turns is not None:
+            shape[turns] = Const(self.size)
+        name = free(f"kept_{self.wide.name}", self.taken)
+        self.taken.add(name)
+        array = Array(name, self.wide.dtype, tuple(shape), "global")
+        return _Place(array=array, kept=kept, turns=turns, size=self.size)
+
+    def _counts(self, k: int) -> bool:
+        """Is the loop's value that iterator of the statement?"""
+        value = isl.Map.from_union_map(self.place.member.schedule.intersect_domain(isl.UnionSet.from_set(self.domain)))
+        own = isl.along(self.domain.identity(), k)
+        return bool(value.is_equal(own))
+
+    def _copied(self, version: _Version, clones: Sequence[Statement]) -> _Version:
+        """The version with statements that copy it: late ones by what writes the elements."""
+        made = version.makers.range().coalesce()
+        parts = [made.intersect(each.domain.set_tuple_name(self.statement.name)) for each in clones]
+        parts = [part for part in parts if not part.is_empty()] if version.is_late else [made]
+        return replace(version, copies=tuple(self._copy(version.place, part) for part in parts))
+
+    def _copy(self, place: _Place, made: isl.Set) -> Statement:
+        s, name = self.statement, free(f"keep_{self.wide.name}", self.taken)
+        self.taken.add(name)
+        domain = made.coalesce().set_tuple_name(name)
         for k, iterator in enumerate(s.iterators):
             domain = domain.set_dim_name(isl.dim_type.set, k, iterator)
         here = domain.identity().set_tuple_name(isl.dim_type.out, s.name)
-        arrival = isl.Map.from_domain_and_range(domain, isl.Set("{ [] }"))
-        elements = _chosen(domain.identity(), kept)
-        around = box(arrival.reverse().apply_range(elements), self.scop.context)
-        array = Array(small, self.wide.dtype, around.shape, "global")
-        at = around.element(tuple(Var(s.iterators[k]) for k in kept), arrival, s.iterators)
-        copy = Statement(
+        target = place.load([Var(each) for each in s.iterators if s.iterators.index(each) in place.kept])
+        return Statement(
             name=name,
             iterators=s.iterators,
             domain=domain,
             reads=(Access(array=self.wide.name, relation=here.apply_range(self.write.relation)),),
-            writes=(Access(array=small, relation=around.relation(elements, arrival, small)),),
-            body=(Store(small, at, Load(self.wide.name, self.store.index, self.wide.dtype)),),
+            writes=(place.access(here),),
+            body=(Store(target.array, target.index, Load(self.wide.name, self.store.index, self.wide.dtype)),),
             loc=s.loc,
         )
-        return _Version(
-            load=load, access=access, readers=readers, makers=makers, is_late=is_late, array=array, copy=copy,
-            box=around, kept=kept,
-        )  # fmt: skip
 
     def with_copies(self, versions: Sequence[Sequence[_Version]]) -> Draft:
         """The draft with the copies, and a statement for each combination of what is read."""
         clones = list(self._clones(versions))
-        names = {each.name: (each,) for each in clones}
-        every = [version for each in versions for version in each]
-        changed = tuple(
-            part
-            for s in self.scop.statements
-            for part in ((*clones, *(v.copy for v in every)) if s is self.statement else (s,))
-        )
+        every = [self._copied(version, clones) for each in versions for version in each]
+        own = (*clones, *(copy for version in every for copy in version.copies))
+        changed = tuple(part for s in self.scop.statements for part in (own if s is self.statement else (s,)))
         others = (s.domain.identity() for s in self.scop.statements if s is not self.statement)
-        own = (each.domain.identity().set_tuple_name(isl.dim_type.out, self.statement.name) for each in clones)
-        origin = isl.union_map((*others, *own))
-        arrays = (*self.scop.arrays, *(version.array for version in every))
+        same = (each.domain.identity().set_tuple_name(isl.dim_type.out, self.statement.name) for each in clones)
+        origin = isl.union_map((*others, *same))
+        arrays = (*self.scop.arrays, *(version.place.array for version in every))
         kills = origin.apply_range(self.scop.kills).coalesce()
         scop = replace(self.scop, statements=changed, arrays=arrays, kills=kills)
-        tree = self._placed(copied(self.draft.nested, origin), [*names], every)
+        tree = self._placed(copied(self.draft.nested, origin), [each.name for each in clones], every)
         return require_same_values(self.draft, scop, tree, origin, self.what)
 
     def _clones(self, versions: Sequence[Sequence[_Version]]) -> Iterator[Statement]:
@@ -224,10 +272,10 @@ class _Step:
         parts = [isl.UnionSet.from_set(each) for each in isl.sets_of(_domain_of(tree)) if each.get_tuple_name() in clones]
         if len(parts) > 1:
             tree = changed_at(tree, leaf, lambda node: InOrder(tuple(Filter(part, node) for part in parts)))
-        for version in sorted(versions, key=lambda each: not each.is_late):  # early ones move the place of the others
-            s = self.statement
-            instances = isl.UnionSet.from_set(version.copy.domain)
-            as_s = isl.UnionMap.from_map(version.copy.domain.identity().set_tuple_name(isl.dim_type.out, s.name))
+        late_first = sorted(versions, key=lambda each: not each.is_late)  # early ones move the place of the others
+        for version, copy in ((version, copy) for version in late_first for copy in version.copies):
+            instances = isl.UnionSet.from_set(copy.domain)
+            as_s = isl.UnionMap.from_map(copy.domain.identity().set_tuple_name(isl.dim_type.out, self.statement.name))
             rows = [as_s.apply_range(band.members[0].schedule) for band in (*self.place.bands, *self.inside[1:])]
             depth = len(self.place.bands)
             if version.is_late:
@@ -259,7 +307,7 @@ def _moves(row: isl.UnionMap, around: Sequence[isl.UnionMap]) -> bool:
 
 def _reading(statement: Statement, domain: isl.Set, chosen: Sequence[_Version], name: str) -> Statement:
     """These instances of the statement, on the copies."""
-    found = {version.load: version.index(statement) for version in chosen}
+    found = {version.load: version.read(statement) for version in chosen}
     relations = {version.access: found[version.load][0] for version in chosen}
 
     def of(accesses: tuple[Access, ...]) -> tuple[Access, ...]:
