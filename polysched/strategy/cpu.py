@@ -37,6 +37,7 @@ from polysched.strategy.rows.blocks import join_lanes
 from polysched.strategy.rows.fuse import fuse_rows
 from polysched.strategy.script import Script, names_of
 from polysched.strategy.split_set import pieces
+from polysched.strategy.steps import steps
 from polysched.strategy.straight import in_order, straighten
 from polysched.strategy.untied import untied
 from polysched.strategy.windows import windows
@@ -65,6 +66,8 @@ def cpu(script: Script, order: Order = "free") -> None:
         script.phase("fuse rows", fuse_rows)
     if options.tile and in_blocks and not (options.tile_sizes or has_sizes):
         script.phase("products", products)
+    if options.tile and in_blocks and not (options.tile_sizes or has_sizes):
+        script.phase("steps", steps)
     if options.parallel or options.vector:
         script.phase("split", pieces)
     if options.vector and not keeps_order:
