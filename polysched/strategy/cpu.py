@@ -24,6 +24,7 @@ from polysched.model.tree.nodes import (
     Member,
     Parallel,
     Product,
+    Serial,
     Tree,
     Unroll,
     Vector,
@@ -320,7 +321,7 @@ def _to_thread(tree: Tree, domain: isl.UnionSet | None, *, is_repeated: bool) ->
     repeat: it would have to be very long."""
     if isinstance(tree, Domain):
         domain = tree.domain
-    if mark_of(tree, Product) or (mark_of(tree, Vector) and is_repeated):
+    if mark_of(tree, Product) or mark_of(tree, Serial) or (mark_of(tree, Vector) and is_repeated):
         return
     if isinstance(tree, Band) and any(isinstance(mark, Parallel) for mark in marks_in(tree)):
         return

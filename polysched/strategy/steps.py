@@ -101,6 +101,7 @@ def _in_blocks(script: Script, name: str, statement: Statement, own: list[str], 
     for inner in [each for each in _below(script, name) if len(each.statements) > 1]:
         script.do("distribute", inner.name)
         break
+    script.do("serial", name)  # a region of threads for each part of each step would wait more than it computes
     before = {each.name for each in loops(script.draft.nested)}
     if len(loop(script.draft.nested, rest).statements) > 1:
         script.do("distribute", rest)

@@ -10,10 +10,12 @@ final.
 
 All are updates of integers, which commute, so the terms may come before what t[i, j] starts from. The instances that
 depend on none of their own tile are a set of the polyhedral model, by the dependences that the loops over tiles leave:
-one edit takes them off, as .split_set("i", "k >= 64*((i + 63) // 64) and ...").
+one edit takes them off, as .split_set("i", "64 * (j // 64) > k and ...", of="S4").
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
 
 from polysched.config.heuristics.cpu import UNTIED_TILE
 from polysched.deps.coincidence import left_below
@@ -23,6 +25,7 @@ from polysched.strategy.script import Script, names_of
 from polysched.strategy.split_set import condition_of
 from polysched.support import isl
 from polysched.transform.analysis.roles import Around, statements_of
+from polysched.transform.edits.base.loops import loops
 from polysched.transform.trees.tile import block_of
 
 
@@ -35,9 +38,9 @@ def untied(script: Script) -> None:
     for node, around in list(Around((), dependences.validity).walk(script.tree)):
         if isinstance(node, Band) and _is_serial(node, around):
             found = [s for s in statements_of(node, script.scop) if s.name in summed]
-            first = isl.decided(lambda: _untied(node, around, found), unknown=None)  # noqa: B023 - called at once
-            if first is not None:
-                _split(script, node, first)
+            parts = isl.decided(lambda: list(_untied(node, around, found)), unknown=None)  # noqa: B023 - called at once
+            if parts:
+                _split(script, node, parts)
 
 
 def _is_serial(band: Band, around: Around) -> bool:
@@ -47,15 +50,15 @@ def _is_serial(band: Band, around: Around) -> bool:
     return not any(m.coincident or m.rounds for m in (*around.members, *band.members))
 
 
-def _untied(band: Band, around: Around, summed: list[Statement]) -> isl.Set | None:
-    """The instances of a statement that need none of their tile, if they are convex and all but a few of its terms."""
+def _untied(band: Band, around: Around, summed: list[Statement]) -> Iterator[isl.Set]:
+    """The instances of each statement that need none of their tile, if they are convex and all but a few of its terms.
+    """
     tied = left_below(_blocks(band), around.reaching).range()
     for statement in summed:
         own = around.instances(statement.instances)
         domain, rest = (isl.sets_of(each) for each in (own, own.intersect(tied).coalesce()))
         if len(domain) == len(rest) == 1 and (first := _without(domain[0], rest[0], band)) is not None:
-            return first
-    return None
+            yield first
 
 
 def _without(domain: isl.Set, rest: isl.Set, band: Band) -> isl.Set | None:
@@ -86,7 +89,8 @@ def _are_few(instances: isl.Set, band: Band) -> bool:
     return bool(apart.is_bounded())
 
 
-def _split(script: Script, band: Band, first: isl.Set) -> None:
+def _split(script: Script, band: Band, parts: Sequence[isl.Set]) -> None:
+    """Tiles of the band, and the parts in each before all others."""
     names = names_of(band.members)
     why = "what needs nothing of its tile runs first, as a product"
     if not script.says(f"untied.{names[0]}", why):
@@ -94,5 +98,10 @@ def _split(script: Script, band: Band, first: isl.Set) -> None:
     blocks = script.named("o", *names)
     sizes = [script.pick(f"tile.{name}", UNTIED_TILE, (UNTIED_TILE,), "what is tied to its tile is little") for name in names]
     script.do("tile", *names, sizes=sizes, names=blocks)
-    own = next(s.domain for s in script.scop.statements if s.name == first.get_tuple_name())
-    script.do("split_set", names[0], condition_of(first.gist(own.intersect_params(script.scop.context))))
+    rest = names[0]
+    for part in parts:
+        statement = script.scop.statement(part.get_tuple_name() or "")
+        where = condition_of(part.gist(statement.domain.intersect_params(script.scop.context)))
+        before = {each.name for each in loops(script.draft.nested)}
+        script.do("split_set", rest, where, of=statement.name)
+        rest = next(each.name for each in loops(script.draft.nested) if each.name not in before)
