@@ -177,4 +177,4 @@ def _quotient(div: isl.Aff) -> str:
     """floor(sum / d)"""
     positive, negative = _sides(div)
     total = positive if negative == "0" else f"{positive} - ({negative})"
-    return f"(({total}) // {div.get_denominator_val()})"
+    return f"({total if total.isidentifier() else f'({total})'} // {div.get_denominator_val()})"
