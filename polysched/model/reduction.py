@@ -32,16 +32,15 @@ def reduction_operator(body: tuple[Stmt, ...]) -> str:
     return ""
 
 
-def exact_update(statement_body: tuple[Stmt, ...]) -> str:
-    """What an update of integers does, as "max i32": any order of such gives the same bits, since sums and products wrap.
+def exact_update(body: tuple[Stmt, ...]) -> str:
+    """What an update of integers does, as "max i32": any order of such gives the same bits, as sums and products wrap.
 
     "" for other statements, and for floats: sums round, and min and max keep the NaN or the zero that comes first.
     """
-    operator = reduction_operator(statement_body)
-    if not operator:
-        return ""
-    dtype = statement_body[0].value.dtype  # type: ignore[attr-defined]  # a store
-    return "" if dtype.is_float else f"{operator} {dtype}"
+    match reduction_operator(body), body:
+        case (str(operator), (Store(value=value),)) if operator and not value.dtype.is_float:
+            return f"{operator} {value.dtype}"
+    return ""
 
 
 def identity(op: str, dtype: DType) -> Const:

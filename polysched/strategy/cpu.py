@@ -34,13 +34,13 @@ from polysched.model.tree.nodes import (
     marks_in,
 )
 from polysched.strategy.decision import Order
+from polysched.strategy.dynamic.steps import steps
+from polysched.strategy.dynamic.untied import untied
 from polysched.strategy.rows.blocks import join_lanes
 from polysched.strategy.rows.fuse import fuse_rows
 from polysched.strategy.script import Script, names_of
 from polysched.strategy.split_set import pieces
-from polysched.strategy.dynamic.steps import steps
 from polysched.strategy.straight import in_order, straighten
-from polysched.strategy.dynamic.untied import untied
 from polysched.strategy.windows import windows
 from polysched.support import isl
 from polysched.transform.analysis.products import products_in

@@ -1,7 +1,7 @@
 """Steps that meet themselves, as of Floyd and Warshall's algorithm: several at a time, on what each of them reads.
 
     for k: for i: for j:                        for k_o:                                 64 steps
-        p[i, j] = min(p[i, j],                      for k: p[i, j] of i or j in k_o      their own rows and columns, with
+        p[i, j] = min(p[i, j],                      for k: p[i, j] of i or j in k_o      their rows and columns, with
                       p[i, k] + p[k, j])   ->                                            copies of what each step reads
                                                     for i_o: for j_o:                    tiles of all others,
                                                         for i, k, j: p[i, j] = ...       from registers, on lanes

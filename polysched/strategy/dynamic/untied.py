@@ -96,7 +96,8 @@ def _split(script: Script, band: Band, parts: Sequence[isl.Set]) -> None:
     if not script.says(f"untied.{names[0]}", why):
         return
     blocks = script.named("o", *names)
-    sizes = [script.pick(f"tile.{name}", UNTIED_TILE, (UNTIED_TILE,), "what is tied to its tile is little") for name in names]
+    few = "few terms are tied to a tile of this size"
+    sizes = [script.pick(f"tile.{name}", UNTIED_TILE, (UNTIED_TILE,), few) for name in names]
     script.do("tile", *names, sizes=sizes, names=blocks)
     rest = names[0]
     for part in parts:

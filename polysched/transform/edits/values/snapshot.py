@@ -32,7 +32,7 @@ from polysched.ir.node import rewrite, walk
 from polysched.ir.nodes import Array, Const, Expr, Load, Store, Var
 from polysched.model.affine import AffineSpace, NotAffine, everywhere, value_at
 from polysched.model.extents import extent
-from polysched.model.scop import Access, Scop, Statement
+from polysched.model.scop import Access, Statement
 from polysched.model.tree.instances import copied
 from polysched.model.tree.nodes import Band, Domain, Filter, InOrder, Leaf, Tree, children
 from polysched.support import isl
@@ -56,7 +56,7 @@ def snapshot(draft: Draft, array: str, at: str, size: int = 0) -> Draft:
         for k:                        for k:
             for i: for j:                 for i: p_k[k, i] = p[i, k]
                 p[i, j] += p[i, k]  ->    for i: for j:
-                                              p[i, j] += p_k[k, i]             snapshot("p", at="k"), if it keeps p[i, k]
+                                              p[i, j] += p_k[k, i]             snapshot("p", at="k"), in part
     """
     place, what = loop(draft.nested, at), f"snapshot({array}, at={at})"
     if size < 0:
@@ -201,7 +201,8 @@ class _Step:
         shape = [extent(each, self.scop.context) for each in values]
         turns = next((n for n, k in enumerate(kept) if self._counts(k)), None) if self.size else None
         if self.size and turns is None:
-            raise InputError(f"loop '{self.place.name}' does not count an iterator of {s.name}", hint="leave the size out")
+            message = f"loop '{self.place.name}' does not count an iterator of {s.name}"
+            raise InputError(message, hint="leave the size out")
         if turns is not None:
             shape[turns] = Const(self.size)
         name = free(f"kept_{self.wide.name}", self.taken)
@@ -269,16 +270,17 @@ class _Step:
     def _placed(self, tree: Tree, clones: Sequence[str], versions: Sequence[_Version]) -> Tree:
         """The tree with early copies when an iteration begins, and late ones right after what they copy."""
         leaf = (*self.place.path, *(0 for _ in self.inside))
-        parts = [isl.UnionSet.from_set(each) for each in isl.sets_of(_domain_of(tree)) if each.get_tuple_name() in clones]
+        own = (each for each in isl.sets_of(_domain_of(tree)) if each.get_tuple_name() in clones)
+        parts = [isl.UnionSet.from_set(each) for each in own]
         if len(parts) > 1:
             tree = changed_at(tree, leaf, lambda node: InOrder(tuple(Filter(part, node) for part in parts)))
         late_first = sorted(versions, key=lambda each: not each.is_late)  # early ones move the place of the others
-        for version, copy in ((version, copy) for version in late_first for copy in version.copies):
+        for each, copy in ((version, copy) for version in late_first for copy in version.copies):
             instances = isl.UnionSet.from_set(copy.domain)
             as_s = isl.UnionMap.from_map(copy.domain.identity().set_tuple_name(isl.dim_type.out, self.statement.name))
             rows = [as_s.apply_range(band.members[0].schedule) for band in (*self.place.bands, *self.inside[1:])]
             depth = len(self.place.bands)
-            if version.is_late:
+            if each.is_late:
                 tree = grafted(tree, leaf, Domain(instances, Leaf()), rows, before=False)
                 continue
             members = [
