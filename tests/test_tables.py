@@ -15,7 +15,7 @@ from polysched.transform.edits.base.registry import EDITS
 
 # Edits that random schedules do not try: what they need, as a GPU's grid or a product, is seldom there.
 NOT_RANDOM = {"bind", "double_buffer", "independent", "pad", "product", "serial", "set_scope", "tensorize"}
-NOT_RANDOM |= {"online", "time_tile"}  # which have random tests of their own
+NOT_RANDOM |= {"online", "snapshot", "time_tile"}  # which have random tests of their own
 
 
 def test_every_target_has_its_data_under_its_name_and_a_backend():

@@ -33,11 +33,12 @@ def dependences(scop: Scop, *, reorder_reductions: bool = False, seconds: float 
     Flow: a write and the reads of its value. Anti, output: a read or write, and the next write of that element.
     An access that only may happen is never the last one, so what came before it stays visible. With
     `reorder_reductions` the updates of a reduction count as such: all of them follow whatever the first one
-    follows in source order, and precede whatever the last one precedes, so that they may run in any order.
+    follows in source order, and precede whatever the last one precedes, so that they may run in any order. So do those
+    of integers without being asked for: their bits are the same in any order, of several statements, too.
     Where isl cannot find the last access within its budget, or when `seconds` have passed, all earlier ones count:
     `Dependences.is_exact` says so.
     """
-    accesses = timed_accesses(scop, reorder_reductions=reorder_reductions)
+    accesses = timed_accesses(scop, free="all" if reorder_reductions else "exact")
     reads, writes = ([a for a in accesses if a.is_write is kind] for kind in (False, True))
     backwards = [a.backwards() for a in accesses]
     until = time.monotonic() + seconds
@@ -108,6 +109,7 @@ def _dependence(source: Timed, sink: Timed, pairs: isl.Map, is_exact: bool, unti
         array=source.array,
         relation=pairs if is_late else isl.decided(lambda: pairs.coalesce().remove_redundancies(), pairs),
         reduction=source.statement == sink.statement and source.is_update and sink.is_update,
+        commutes=source.exact == sink.exact != "",
         is_exact=is_exact,
         is_guess=not is_exact,
         must=source.must and sink.must,

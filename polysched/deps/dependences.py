@@ -27,12 +27,13 @@ class Dependence(Brief):
     array: str
     relation: isl.Map  # { source[i, j] -> sink[i', j'] }, not empty; the source runs first in source order
     reduction: bool = False  # only orders the updates of one reduction: may go if reductions may be reordered
+    commutes: bool = False  # only orders updates of integers that give the same bits in any order: may always go
     is_exact: bool = True  # False: pairs that another access comes between are among them
     is_guess: bool = False  # for some of these, whether one comes between was not decided
     must: bool = True  # False: whether both ends touch one element is known when they run, as of a[x[i]]
 
     def __str__(self) -> str:
-        note = ", reduction" if self.reduction else ""
+        note = ", any order" if self.commutes else ", reduction" if self.reduction else ""
         return f"{self.kind} on {self.array}{note}{self.doubt}: {self.relation}"
 
     @property
@@ -109,7 +110,8 @@ class Dependences:
     @property
     def ordered(self) -> tuple[Dependence, ...]:
         """Those that every schedule must respect."""
-        return tuple(d for d in self.of("flow", "anti", "output") if not (self.reorder_reductions and d.reduction))
+        every = self.of("flow", "anti", "output")
+        return tuple(d for d in every if not (d.commutes or (self.reorder_reductions and d.reduction)))
 
     @property
     def flow(self) -> isl.UnionMap:

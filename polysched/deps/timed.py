@@ -11,11 +11,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Literal
 
+from polysched.model.reduction import exact_update
 from polysched.model.scop import Scop
 from polysched.model.tree.order import flatten
 from polysched.support import isl
 
+Free = Literal["none", "exact", "all"]
 Place = tuple[int | None, ...]  # the constants in a time, as those of sequences; None elsewhere
 
 
@@ -30,6 +33,7 @@ class Timed:
     is_write: bool
     hides: bool  # what came before it is no longer visible
     is_update: bool = False  # the read or the write of a[f] in a reduction a[f] = a[f] op e
+    exact: str = ""  # what such an update does, as "max i32", if any order of these gives the same bits
     number: int = 0  # which of the statement's reads, or writes
     must: bool = True  # False: it may touch another element, or none
 
@@ -47,13 +51,18 @@ class Timed:
         return replace(self, time=isl.Map.from_pw_multi_aff(isl.PwMultiAff.from_map(self.time).neg()))
 
 
-def timed_accesses(scop: Scop, *, reorder_reductions: bool = False) -> list[Timed]:
-    """The accesses of all statements, in source order; those of statements without instances are left out."""
+def timed_accesses(scop: Scop, free: Free = "none") -> list[Timed]:
+    """The accesses of all statements, in source order; those of statements without instances are left out.
+
+    `free` are the reductions of which the updates may run in any order: none hides what came before it.
+    """
     times, found = _times(scop), []
     for s in scop.statements:
         if s.name not in times:
             continue
         updated = {write.array: write.relation for write in s.writes} if s.reduction else {}
+        exact = exact_update(s.body) if s.reduction else ""
+        is_free = free == "all" or (free == "exact" and exact != "")
         for position, access in enumerate(s.accesses):
             is_write = position >= len(s.reads)
             is_update = access.array in updated and access.relation.is_equal(updated[access.array])
@@ -63,8 +72,9 @@ def timed_accesses(scop: Scop, *, reorder_reductions: bool = False) -> list[Time
                 relation=access.relation.intersect_domain(s.domain).intersect_params(scop.context),
                 time=_at(times[s.name], position),
                 is_write=is_write,
-                hides=access.must and not (is_write and is_update and reorder_reductions),
+                hides=access.must and not (is_write and is_update and is_free),
                 is_update=is_update,
+                exact=exact if is_update else "",
                 number=position - len(s.reads) if is_write else position,
                 must=access.must,
             )

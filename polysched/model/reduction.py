@@ -32,6 +32,17 @@ def reduction_operator(body: tuple[Stmt, ...]) -> str:
     return ""
 
 
+def exact_update(body: tuple[Stmt, ...]) -> str:
+    """What an update of integers does, as "max i32": any order of such gives the same bits, as sums and products wrap.
+
+    "" for other statements, and for floats: sums round, and min and max keep the NaN or the zero that comes first.
+    """
+    match reduction_operator(body), body:
+        case (str(operator), (Store(value=value),)) if operator and not value.dtype.is_float:
+            return f"{operator} {value.dtype}"
+    return ""
+
+
 def identity(op: str, dtype: DType) -> Const:
     """The value that changes no other one under `op`, bit for bit: -0.0 + 0.0 is 0.0, so it is -0.0 for sums."""
     least, most = (-math.inf, math.inf) if dtype.is_float else whole(dtype)

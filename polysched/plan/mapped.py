@@ -272,8 +272,11 @@ def _computes_elsewhere(mapped: Mapped) -> bool:
 
 
 def _guarded(mapped: tuple[Mapped, str], scop: Scop, deps: Dependences, options: Options) -> tuple[Mapped, str]:
-    """The mapped tree, or source order mapped, if that is as good; and what is said of it."""
+    """The mapped tree, or source order mapped, if that is as good; and what is said of it. With statements that edits
+    have made there is nothing to compare."""
     found = mapped[0].tree
+    if {each.name for each in mapped[0].scop.statements} != {each.name for each in scop.statements}:
+        return mapped
     guesses = bool(deps.guesses)
     if not may_be_for_nothing(found, scop, fits_cache=fits_in(scop.arrays, options.machine.l2), guesses=guesses):
         return mapped

@@ -200,6 +200,7 @@ class Schedule:
     reverse_compute_at = method(edits.reverse_compute_at)
     rfactor = method(edits.rfactor)
     online = method(edits.online)
+    snapshot = method(edits.snapshot)
     time_tile = method(edits.time_tile)
 
     assume = method(edits.assume)

@@ -24,6 +24,7 @@ from polysched.model.tree.nodes import (
     Member,
     Parallel,
     Product,
+    Serial,
     Tree,
     Unroll,
     Vector,
@@ -33,6 +34,8 @@ from polysched.model.tree.nodes import (
     marks_in,
 )
 from polysched.strategy.decision import Order
+from polysched.strategy.dynamic.steps import steps
+from polysched.strategy.dynamic.untied import untied
 from polysched.strategy.rows.blocks import join_lanes
 from polysched.strategy.rows.fuse import fuse_rows
 from polysched.strategy.script import Script, names_of
@@ -64,6 +67,8 @@ def cpu(script: Script, order: Order = "free") -> None:
         script.phase("fuse rows", fuse_rows)
     if options.tile and in_blocks and not (options.tile_sizes or has_sizes):
         script.phase("products", products)
+    if options.tile and in_blocks and not (options.tile_sizes or has_sizes):
+        script.phase("steps", steps)
     if options.parallel or options.vector:
         script.phase("split", pieces)
     if options.vector and not keeps_order:
@@ -71,6 +76,8 @@ def cpu(script: Script, order: Order = "free") -> None:
     if options.tile and not keeps_order:
         if not has_sizes:
             script.phase("fuse tile loops", fuse_tiles)
+            if in_blocks and not options.tile_sizes:
+                script.phase("untied", untied)
         script.phase("tile", tiles)
     fronts = script.phase("wavefront", wavefronts) or [] if options.wavefront and not keeps_order else []
     if in_blocks:
@@ -120,7 +127,10 @@ def fuse_tiles(script: Script) -> None:
 
 def tiles(script: Script) -> None:
     """Blocks that the caches hold; diamonds, where all of them may start at once."""
+    decided = {each.key for each in script.decisions}
     for band, around in script.bands(inner_first=True):
+        if f"tile.{band.members[0].name}" in decided:  # by a phase before
+            continue
         sizes, diamonds = tiling_of(band, script.scop, around, script.options)
         names = names_of(band.members)
         is_diamond = diamonds is not None and all(sizes[:2])
@@ -310,7 +320,7 @@ def _to_thread(tree: Tree, domain: isl.UnionSet | None, *, is_repeated: bool) ->
     repeat: it would have to be very long."""
     if isinstance(tree, Domain):
         domain = tree.domain
-    if mark_of(tree, Product) or (mark_of(tree, Vector) and is_repeated):
+    if mark_of(tree, Product) or mark_of(tree, Serial) or (mark_of(tree, Vector) and is_repeated):
         return
     if isinstance(tree, Band) and any(isinstance(mark, Parallel) for mark in marks_in(tree)):
         return

@@ -49,7 +49,7 @@ def split_in(script: Script, band: Band, parts: InOrder) -> None:
         if left.is_empty():
             break
         before = {each.name for each in loops(script.draft.nested)}
-        script.do("split_set", name, _condition(instances.gist(own)))
+        script.do("split_set", name, condition_of(instances.gist(own)))
         name = next(each.name for each in loops(script.draft.nested) if each.name not in before)
 
 
@@ -135,10 +135,15 @@ def _is_parallel(band: Band, part: isl.Set, reaching: isl.UnionMap) -> bool:
 # --- as text
 
 
-def _condition(instances: isl.Set) -> str:
+def condition_of(instances: isl.Set) -> str:
     """Which of a statement's instances these are, in its iterators and the sizes."""
-    parts = [" and ".join(map(_compared, basic.get_constraints())) for basic in instances.get_basic_sets()]
+    parts = [" and ".join(map(_compared, _conditions(basic))) for basic in instances.get_basic_sets()]
     return parts[0] if len(parts) == 1 else " or ".join(f"({part})" for part in parts)
+
+
+def _conditions(basic: isl.BasicSet) -> list[isl.Constraint]:
+    """But those that say what a quotient is."""
+    return [each for each in basic.get_constraints() if not each.is_div_constraint()]
 
 
 def _compared(constraint: isl.Constraint) -> str:
@@ -171,4 +176,5 @@ def _term(factor: int, name: str) -> str:
 def _quotient(div: isl.Aff) -> str:
     """floor(sum / d)"""
     positive, negative = _sides(div)
-    return f"(({positive} - ({negative})) // {div.get_denominator_val()})"
+    total = positive if negative == "0" else f"{positive} - ({negative})"
+    return f"({total if total.isidentifier() else f'({total})'} // {div.get_denominator_val()})"

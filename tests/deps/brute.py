@@ -12,6 +12,7 @@ from callbacks import Callbacks
 from polysched.deps.dependences import Dependences
 from polysched.ir.interp import Touch, interpret
 from polysched.ir.node import walk
+from polysched.model.reduction import exact_update
 from polysched.model.scop import Scop
 from polysched.model.tree.nodes import Tree
 from polysched.model.tree.order import flatten
@@ -101,7 +102,8 @@ def modelled(scop: Scop, sizes: dict[str, int], *, reorder_reductions: bool = Fa
             histories[element].append(Event(instance, "kill", True))
         for k, access in enumerate((*s.reads, *s.writes)):
             action = "read" if k < len(s.reads) else "write"
-            reordered = reorder_reductions and s.reduction != "" and action == "write"
+            is_free = (reorder_reductions and s.reduction != "") or exact_update(s.body) != ""
+            reordered = is_free and action == "write"
             for element in elements[instance, action, k]:
                 histories[element].append(Event(instance, action, access.must and not reordered))
     return histories
@@ -112,11 +114,13 @@ def interpreted(scop: Scop, arguments: Mapping[str, Any]) -> Histories:
     log: list[Touch] = []
     interpret(scop.function, arguments, log)
     owner = {id(node): s for s in scop.statements for node in walk(s.body)}
+    exact = {s.name for s in scop.statements if exact_update(s.body)}
     histories = defaultdict(list)
     for touch in log:
         statement = owner[id(touch.statement)]
         instance = (statement.name, touch.iteration[: statement.depth])
-        histories[touch.array, touch.index].append(Event(instance, touch.kind, True))
+        hides = touch.kind != "write" or statement.name not in exact
+        histories[touch.array, touch.index].append(Event(instance, touch.kind, hides))
     return histories
 
 

@@ -19,7 +19,8 @@ def test_a_guarded_temporary_and_storage_that_alternates_are_exact():
     found = dependences(extract(life.function))
     assert found.is_exact
     flow = [d for d in found.of("flow") if d.array == "s"]
-    assert {(d.source, d.sink) for d in flow} == {("S0", "S1"), ("S1", "S1"), ("S1", "S2")}
+    counted_in_any_order = {("S0", "S1"), ("S1", "S1"), ("S1", "S2"), ("S0", "S2")}
+    assert {(d.source, d.sink) for d in flow} == counted_in_any_order
     assert all(d.relation.is_subset(_in_one_cell(d.relation)) for d in flow)
 
 

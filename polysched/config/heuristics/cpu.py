@@ -24,6 +24,9 @@ STENCIL_TILE, DEEP_STENCIL_TILE = 32, 8  # with up to three loops, and with more
 LONGEST_ROW, LONGEST_DEEP_ROW = 512, 1024  # elements of such a tile with two loops, and with more
 SHORTEST_ROW = 8
 SERIAL_TILE, SERIAL_ROW = 16, 256  # where no loop runs as SIMD
+UNTIED_TILE = 64  # of sums over intervals: what is tied runs without lanes, and is 2 of n / 64 tiles; three fit in L2
+STEPS_AT_ONCE = 64  # that meet themselves: their own rows and columns, 2 of n / 64, run without register tiles
+STEP_ROWS, STEP_COLUMNS = 64, 480  # of the tiles of the others: what they read of 64 steps fits in L2, twice
 FUSED_BLOCK = 64  # iterations of tile loops that are fused: eight cache lines of f64, of each row
 
 # Pipelines: strips of rows of the last stage, which compute what they need of the others.

@@ -74,7 +74,7 @@ def tile_sizes(band: Band, scop: Scop, around: Around, options: Options) -> tupl
 
     Of several statements, the first whose loops have roles decides for all.
     """
-    if len(band.members) < 2 or any(member.rounds for member in around.members):
+    if len(band.members) < 2 or any(member.rounds for member in (*around.members, *band.members)):
         return None
     if options.tile_sizes is not None:
         return _given(options.tile_sizes, band, around.reaching)

@@ -13,6 +13,7 @@ Conditions on sizes are text:
 from __future__ import annotations
 
 from collections.abc import Iterable
+from fnmatch import fnmatchcase
 from functools import reduce
 
 from polysched.errors import InputError
@@ -33,14 +34,14 @@ _HERE = "value of the loop"
 
 
 @edit("order", "i -> i; i_2")
-def split_set(draft: Draft, name: str, at: str) -> Draft:
+def split_set(draft: Draft, name: str, at: str, of: str = "*") -> Draft:
     """The loop for the instances of which a condition holds, then for the others.
 
     Each part has the loop and all that is below; those of the first keep their names. `at` is affine, // and % by
     constants too, in the sizes, the iterators of the statements in the loop, and the loops around them; where a loop
     and an iterator are called alike, the iterator is meant. An integer as "n // 2" is short for the iterations before
-    it, which is always legal. IllegalSchedule if the others have to run before; InputError if the condition holds for
-    none, or for all.
+    it, which is always legal. Of statements that `of`, a pattern, does not fit, all instances are among the others.
+    IllegalSchedule if the others have to run before; InputError if the condition holds for none, or for all.
 
         for i:                   for i:
             for j: S        ->       for j: if j < i: S
@@ -49,7 +50,11 @@ def split_set(draft: Draft, name: str, at: str) -> Draft:
     """
     place = loop(draft.nested, name)
     instances = place.instances.intersect_params(draft.scop.context)
-    each = (_holds(draft, place, draft.scop.statement(one), at) for one in place.statements)
+    meant = [one for one in place.statements if fnmatchcase(one, of)]
+    if not meant:
+        known = ", ".join(place.statements)
+        raise InputError(f"no statement in loop '{name}' is called '{of}'", hint=f"it runs: {known}")
+    each = (_holds(draft, place, draft.scop.statement(one), at) for one in meant)
     holds = reduce(isl.UnionSet.union, each, isl.UnionSet("{ }"))
     first, others = instances.intersect(holds).coalesce(), instances.subtract(holds).coalesce()
     if first.is_empty() or others.is_empty():
@@ -57,7 +62,7 @@ def split_set(draft: Draft, name: str, at: str) -> Draft:
 
     def split(parts: tuple[isl.UnionSet, ...], alternatives: Iterable[Alternative] = ()) -> Draft:
         tree = in_parts(draft.nested, place.path, parts, keeps=0)
-        return checked(draft, tree, f"split_set({name}, {at})", alternatives)
+        return checked(draft, tree, f"split_set({name}, {at}{'' if of == '*' else f', of={of}'})", alternatives)
 
     return split((first, others), [(f"split it at 'not ({at})', the others first", lambda: split((others, first)))])
 

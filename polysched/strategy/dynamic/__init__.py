@@ -1,0 +1,1 @@
+"""Dynamic programming: tables that are filled from themselves."""
