@@ -106,9 +106,12 @@ def _declared_inside(
     hold it; None if that makes no scalar."""
     users = [stmt for stmt in body if array.name in _accessed(stmt)]
     match users:
-        case [For(var=var, body=inner, kind=kind) as loop] if _is_subscript(var, loop, array) or stays(var):
+        case [For(var=var, body=inner, kind=kind) as loop]:
             new = _declared_inside(inner, array, stays, kind if is_mapped(loop) else axis)
-            return None if new is None else _replaced(body, loop, replace(loop, body=new))
+            if new is None:
+                return None
+            if _is_subscript(var, loop, array) or stays(var):  # which takes longer to tell
+                return _replaced(body, loop, replace(loop, body=new))
         case [If(cond=cond, then=then, other=()) as branch] if array.name not in _accessed(cond):
             new = _declared_inside(then, array, stays, axis)
             return None if new is None else _replaced(body, branch, replace(branch, then=new))
@@ -141,12 +144,10 @@ def _on_both_sides(
 def _row_inside(body: tuple[Stmt, ...], array: Array, stays: Callable[[str], bool]) -> tuple[Stmt, ...] | None:
     """`body` with the part of the temporary that an iteration uses declared in the parallel loop that alone uses it."""
     match [stmt for stmt in body if array.name in _accessed(stmt)]:
-        case [For(var=var, body=inner, kind=kind) as loop] if kind in PARALLEL and (
-            _is_subscript(var, loop, array) or stays(var)
-        ):
+        case [For(var=var, body=inner, kind=kind) as loop] if kind in PARALLEL:
             places = list(zip(*(use.index for use in uses(inner, array.name)), strict=True))
             fixed = [len(set(place)) == 1 and is_fixed(place[:1], inner) for place in places]
-            if not any(fixed):
+            if not any(fixed) or not (_is_subscript(var, loop, array) or stays(var)):
                 return None
             left = [k for k, is_one in enumerate(fixed) if not is_one]
             part = Alloc(replace(array, shape=tuple(array.shape[k] for k in left)))
