@@ -91,4 +91,4 @@ def refused(found: Found, k: int, compiled: bool) -> str:
 @lru_cache(maxsize=1)
 def _opened(found: Found) -> CFile:
     source = parse(found.path, found.include, (), found.data)
-    return file_of(Macros(source), [pair_around(*span) for span in found.spans])
+    return file_of(Macros(source), [pair_around(*span) for span in found.spans], keeps_texts=True)

@@ -38,6 +38,7 @@ LOGICAL = frozenset({"&&", "||"})
 SHUFFLE = "shuffle.down"  # Call(SHUFFLE, (value, d)): the value of the lane of a GPU's warp that is d further
 MMA = "mma."  # Store(c, i, Call("mma...", (a, b), impure)): fragments begin at these elements; c += a * b of a warp
 LDMATRIX = "ldmatrix", "ldmatrix.trans"  # Store(a, i, Call(LDMATRIX, (row,), impure)): fragments of shared rows
+TOUCHED = "touched"  # Store(a, i, Call(TOUCHED, ..., impure)): what the call before or after may have done to any of a
 ALIGNED = "is_aligned"  # Call(ALIGNED, (element, bytes)): is its address a multiple of so many bytes?
 DOT_HALVES = "dot.i16"  # Call(DOT_HALVES, (a, b)): of two i32, the products of both halves, signed, added
 DOT_BYTES = "dot.u8.i8"  # Call(DOT_BYTES, (a, b)): the same of their four bytes, a's unsigned, b's signed

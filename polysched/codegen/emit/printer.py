@@ -30,6 +30,7 @@ from polysched.ir.effects import may_change
 from polysched.ir.integers.trips import most_trips
 from polysched.ir.node import flattened, statements
 from polysched.ir.nodes import (
+    TOUCHED,
     PARALLEL,
     Alloc,
     Array,
@@ -190,6 +191,8 @@ class Printer(Speller):
         return self.expr(expr)
 
     def store(self, stmt: Store) -> None:
+        if isinstance(stmt.value, Call) and stmt.value.fn == TOUCHED:
+            return
         target = self.element(stmt.array, stmt.index)
         match stmt.value:
             case Call(fn) if fn in self.foreign:

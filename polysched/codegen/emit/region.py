@@ -107,7 +107,8 @@ class _Block(Printer):
     """Prints the block from the inside out: what is declared depends on what is used."""
 
     def __init__(self, kernel: Function, region: Region, *, only_on_threads: bool = False):
-        super().__init__(kernel, _DIALECT)
+        # what stays as it is reaches arrays by their own names, too
+        super().__init__(kernel, replace(_DIALECT, restrict="") if region.texts else _DIALECT)
         self.region, self.only_on_threads = region, only_on_threads
         fresh = Names(region.taken).fresh
         self.macros = {name: fresh(name) for name in sorted({*helpers.NAMES, "apart", "same", "text", "threads"})}
@@ -251,6 +252,8 @@ class _Block(Printer):
     def declare_rows(self) -> None:
         if self.region.outside:
             self.line(f"long long {self.region.outside} = 0;")
+        for line in self.region.declared:
+            self.line(line)
         distances = {name for rows in self.region.rows for name in rows.distances.values()}
         tests = [test for test in self.assumed() if distances.isdisjoint(re.findall(r"\w+", test))]
         tests += [self.several_threads()] if self.only_on_threads and self.region.rows else []
@@ -328,14 +331,19 @@ class _Block(Printer):
         if self.needs_apart:
             yield self.macros["apart"], APART
         for name, (count, text) in self.region.calls.items():
-            operands = [f"a{k}" for k in range(count)]
-            yield name, (f"({', '.join(['w', *operands])})", text.format(*operands))
+            first, *operands = self.operands(["w", *(f"a{k}" for k in range(count))])
+            yield name, (f"({', '.join([first, *operands])})", text.format(*operands))
         for dtype in ALL.values():
             types = {"T": self.type(dtype), "U": self.type(ALL[f"u{dtype.bits}"]), "wide": "(float)" * (dtype == f16)}
             for op, texts in MACROS.items():
                 if (op, dtype) in self.helpers:
                     lines = tuple(Template(text).substitute(types) for text in texts)
                     yield self.macros[helpers.name_of(op, dtype)], lines
+
+    def operands(self, wished: list[str]) -> list[str]:
+        """Names of a macro's parameters, which no statement in it has."""
+        fresh = Names(self.region.taken).fresh
+        return [fresh(name) for name in wished] if self.region.texts else wished
 
     # --- what has no header here
 

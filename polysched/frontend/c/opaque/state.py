@@ -1,0 +1,92 @@
+"""What one reading of a region knows of statements that stay as they are, and which variables these may change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from clang.cindex import CursorKind, TypeKind
+
+from polysched.frontend.c.file.clang import Node, children, operands, stripped, unary_operator, walk
+from polysched.frontend.c.file.names import Decl, Field, Key, Member, key, root, set_by, variable
+from polysched.frontend.c.file.source import Source
+
+_ARRAYS = (TypeKind.CONSTANTARRAY, TypeKind.VARIABLEARRAY, TypeKind.INCOMPLETEARRAY)
+
+
+class Kept(Exception):
+    """A variable of the region is found to be C's alone: the region is to be read again."""
+
+    def __init__(self, decl: Decl):
+        super().__init__(decl.spelling)
+        self.decl = decl
+
+
+@dataclass
+class Opaque:
+    """What one reading of a region knows of such statements."""
+
+    kept: frozenset[Key] = frozenset()  # variables that only texts may name
+    whole: frozenset[int] = frozenset()  # loops that are to be read, by hash
+    around: dict[int, tuple[Node | None, Sequence[Node]]] = field(default_factory=dict)  # parent and siblings, by hash
+    declares_types: bool = False  # does the region declare types or functions?
+    spellings: dict[str, set[Key]] = field(default_factory=dict)  # of the region's own variables
+    texts: list[str] = field(default_factory=list)  # the macros that hold them
+    declared: dict[str, str] = field(default_factory=dict)  # lines of declarations, by variable
+
+    @classmethod
+    def of(cls, statements: Sequence[Node], kept: frozenset[Key]) -> Opaque:
+        found = cls(kept, frozenset(each.hash for each in statements if each.kind == CursorKind.FOR_STMT))
+        rest: list[tuple[Node | None, Sequence[Node]]] = [(None, statements)]
+        while rest:
+            parent, nodes = rest.pop()
+            for node in nodes:
+                found.around[node.hash] = parent, nodes
+                rest.append((node, children(node)))
+                if parent is not None and parent.kind == CursorKind.DECL_STMT and node.kind != CursorKind.VAR_DECL:
+                    found.declares_types = True
+                if node.kind == CursorKind.VAR_DECL:
+                    found.spellings.setdefault(node.spelling, set()).add(key(node))
+        return found
+
+    def require_readable(self, source: Source, decl: Decl) -> None:
+        """InputError for what only texts may name: what is kept, and members that may be another one's next time."""
+        of = decl.of if isinstance(decl, Field) else decl
+        is_behind = isinstance(of, Member) and next(of.pointers, None) is not None
+        if is_behind or key(root(decl)) in self.kept:
+            message = f"'{decl.spelling}' may be changed by a statement that is kept as it is"
+            raise source.error(decl, message, "copy it to a variable before the region")
+
+
+def reached(nodes: Sequence[Node], function: Node, exposed: frozenset[Key]) -> frozenset[Key]:
+    """The variables of a region, members among them, that functions or stores may change of which nothing is known:
+    those that others see, and members of structures that are assigned or whose address is taken."""
+    of_structures = {key(root(decl)) for node in nodes for part in walk(node) if (decl := set_by(part)) is not None}
+    of_structures |= set(_addressed(function))
+    found = set()
+    for decl in _variables(nodes):
+        kind = decl.type.get_canonical()
+        is_seen = key(root(decl)) in exposed or (isinstance(decl, Member) and key(root(decl)) in of_structures)
+        if is_seen and kind.kind not in _ARRAYS and not kind.is_const_qualified():
+            found.add(key(decl))
+    return frozenset(found)
+
+
+def _variables(nodes: Sequence[Node]) -> Iterator[Decl]:
+    for part in (part for node in nodes for part in walk(node) if part.kind.is_expression()):
+        if (decl := variable(part)) is not None:
+            yield decl
+            while isinstance(decl, Member):
+                yield (decl := decl.of)
+
+
+def _addressed(function: Node) -> Iterator[Key]:
+    """The variables of which the address is taken, or that of a part."""
+    for part in walk(function):
+        if unary_operator(part) != "&":
+            continue
+        place = stripped(children(part)[0])
+        while place.kind in (CursorKind.MEMBER_REF_EXPR, CursorKind.ARRAY_SUBSCRIPT_EXPR) and operands(place):
+            place = stripped(operands(place)[0])
+        if (decl := variable(place)) is not None:
+            yield key(root(decl))
