@@ -30,6 +30,7 @@ from polysched.ir.contents import Contents
 from polysched.ir.dtypes import DType, boolean, i64
 
 LARGEST_SIZE = 1 << 56  # no array of an address space of 57 bits has more elements
+ENDLESS = 1 << 62  # iterations, of a loop that a flag ends
 PARALLEL = frozenset({"parallel", "dynamic"})  # kinds of loops on threads of a CPU
 COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
 OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}  # a NaN has none but == and !=

@@ -39,6 +39,7 @@ from string import Template
 from types import MappingProxyType
 
 from polysched.codegen.emit import helpers
+from polysched.codegen.emit.block.ends import goes_while
 from polysched.codegen.emit.block.macros import APART, MACROS
 from polysched.codegen.emit.block.rows import declared_rows
 from polysched.codegen.emit.dialect import CUDA, C
@@ -54,7 +55,7 @@ from polysched.frontend.c.region import Expansion, Region
 from polysched.ir.build import conjunction
 from polysched.ir.dtypes import ALL, DType, boolean, f16, i32, i64, u32
 from polysched.ir.node import flattened, statements, walk
-from polysched.ir.nodes import PARALLEL, Array, Call, Const, Expr, For, Function, Stmt
+from polysched.ir.nodes import ENDLESS, PARALLEL, Array, Call, Const, Expr, For, Function, Stmt
 from polysched.model.affine import condition
 from polysched.support import isl
 from polysched.support.version import __version__
@@ -87,9 +88,18 @@ def emit_region(
     `only_on_threads` leaves calls to the region's own text that would run it on one thread, as calls are left for which
     `when`, of sizes, is not true. `openmp` is the macro that says that there are threads.
     """
+    given, made = (_endless(fn) for fn in (region.function, kernel))
+    if len(given) > len(made) or any(goes_while(loop) is None for loop in made):
+        hint = "keep it out of the region"
+        raise InputError("a loop that data ends has become one without an end", given[0].loc, hint)
     block = _Block(kernel, region, only_on_threads=only_on_threads)
     block.when, block.openmp = when, openmp
     return block.wrap(valid_sizes)
+
+
+def _endless(fn: Function) -> list[For]:
+    """Loops that a flag ends."""
+    return [node for node in walk(fn.body) if isinstance(node, For) and node.hi == Const(ENDLESS)]
 
 
 def emit_call(

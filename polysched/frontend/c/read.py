@@ -44,7 +44,7 @@ from polysched.frontend.c.memory.apart import exposed_in_memory, fixed, interlea
 from polysched.frontend.c.memory.entries import arrays_of_entries, base_of
 from polysched.frontend.c.memory.rows import pointer_rows
 from polysched.frontend.c.memory.structures import guarded
-from polysched.frontend.c.opaque.state import Kept, Opaque, reached
+from polysched.frontend.c.opaque.state import Endless, Kept, Opaque, reached
 from polysched.frontend.c.opaque.touched import with_touched
 from polysched.frontend.c.proofs import Proofs, product_text
 from polysched.frontend.c.region import Region
@@ -160,11 +160,12 @@ def _with_texts(
     macros: Macros, marked: Marked, name: str, pure: frozenset[str], called: list[Node]
 ) -> Region | None:
     """The region with statements that stay as they are; None if that is no way to read it."""
-    kept: frozenset[Key] = frozenset()
+    kept, endless = frozenset[Key](), list[Node]()
     for _ in range(_MOST_KEPT):
         try:
-            region = _read(macros, marked, name, pure, called, Opaque.of(marked.statements, kept))
-            return region if region.texts else None
+            return _read(macros, marked, name, pure, called, Opaque.of(marked.statements, kept, endless))
+        except Endless as found:
+            endless.append(found.loop)
         except Kept as found:
             if key(root(found.decl)) in kept:
                 return None
@@ -184,7 +185,7 @@ def _read(
 ) -> Region:
     source = macros.source
     variables = find_variables(source, marked.function, marked.statements, called)
-    left = kept(marked, variables)
+    left = kept(marked, variables) | (opaque.numbers if opaque is not None else frozenset())
     variables.loops, variables.written = variables.loops - left, variables.written | left
     nodes, changing = (*marked.statements, *called), frozenset[Key]()
     if opaque is not None:

@@ -48,6 +48,8 @@ from polysched.frontend.c.flow.inline import calls_of, inlined
 from polysched.frontend.c.flow.steps import steps_in
 from polysched.frontend.c.loops import no_range, range_of
 from polysched.frontend.c.opaque.attempts import restore, saved
+from polysched.frontend.c.opaque.endless import endless, parts_of
+from polysched.frontend.c.opaque.state import Endless
 from polysched.frontend.c.opaque.statements import condition as opaque_condition
 from polysched.frontend.c.opaque.statements import declaration as opaque_declaration
 from polysched.frontend.c.opaque.statements import statement as opaque_statement
@@ -132,6 +134,8 @@ class Statements:
         try:
             return self.read_statement(node)
         except InputError as why:
+            if node.hash in self.read.opaque.whole - self.read.opaque.endless and not self.inside:
+                raise Endless(node) from why
             if self.inside or node.hash in self.read.opaque.whole or node.kind == CursorKind.DECL_STMT:
                 raise
             restore(self, before)
@@ -300,6 +304,8 @@ class Statements:
 
     def loop(self, node: Node) -> tuple[Stmt, ...]:
         """The loop, and before it what its head does with other variables; their steps end its body."""
+        if self.read.opaque is not None and node.hash in self.read.opaque.endless and (parts := parts_of(node)):
+            return endless(self, node, parts)
         head = head_of(node)
         if head is None:
             raise no_range(self.read, node)

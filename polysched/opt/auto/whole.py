@@ -4,7 +4,8 @@
     out.text            the file; whatever is left alone is there byte for byte
     out.verdicts        each loop: what became of it, and why
 
-A nest that is refused makes way for those inside of it. All of it runs in a process that may die.
+A nest that is refused makes way for those inside of it, and so does one that is left and holds statements that stay as
+they are. All of it runs in a process that may die.
 """
 
 from __future__ import annotations
@@ -88,13 +89,16 @@ class _Trial:
         self.end = monotonic() + SECONDS_OF_FILE
         self.outcomes: list[Outcome] = []
         self.verdicts: list[Verdict] = []
+        self.is_in_parts = False  # does the last loop hold statements that stay as they are?
 
     def take(self, loop: Loop) -> None:
-        """Replaces the loop, or those inside of it where it is refused."""
+        """Replaces the loop, or those inside of it where it is refused, or left and no nest as a whole."""
+        self.is_in_parts = False
         verdict = self.verdict(loop)
         self.verdicts.append(verdict)
+        tries_inside = verdict.how == "refused" or (verdict.how == "left" and self.is_in_parts)
         for inner in loop.inside:
-            if verdict.how == "refused":
+            if tries_inside:
                 self.take(inner)
             else:
                 self.verdicts += (replace(Verdict.of(each), how="inside") for each in inner.every())
@@ -113,6 +117,7 @@ class _Trial:
         except (PolyschedError, RuntimeError) as error:
             why = _reason(error) if isinstance(error, PolyschedError) else f"polysched failed: {error}"
             return replace(found, how="refused", why=why, seconds=monotonic() - begun)
+        self.is_in_parts = outcome.is_in_parts
         if not outcome.is_kept:
             self.outcomes.append(outcome)
         found = replace(found, seconds=monotonic() - begun)
@@ -156,10 +161,12 @@ def _loops(build: Build) -> tuple[Loop, ...]:
 def _outcome(build: Build, job: Job, loop: Loop) -> Outcome:
     construct = loop.construct
     span = _whole_lines(build.data, begins(build.data).get(loop.begin, loop.begin), loop.end)
-    region = file_of(_read(build)[0], [pair_around(*span)], build.pure).region(0)
+    keeps_texts = construct is None  # whose clauses give variables to each thread
+    region = file_of(_read(build)[0], [pair_around(*span)], build.pure, keeps_texts=keeps_texts).region(0)
     if construct is not None:
         _require_own(region, construct)
-    return outcome_of(region, build.data, replace(job, has_threads=construct is not None))
+    outcome = outcome_of(region, build.data, replace(job, has_threads=construct is not None))
+    return replace(outcome, is_in_parts=bool(region.texts))
 
 
 def _require_own(region: Region, construct: Construct) -> None:

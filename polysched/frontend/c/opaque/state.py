@@ -22,12 +22,22 @@ class Kept(Exception):
         self.decl = decl
 
 
+class Endless(Exception):
+    """A loop is found to be no range: the region is to be read again."""
+
+    def __init__(self, loop: Node):
+        super().__init__(loop.spelling)
+        self.loop = loop
+
+
 @dataclass
 class Opaque:
     """What one reading of a region knows of such statements."""
 
     kept: frozenset[Key] = frozenset()  # variables that only texts may name
     whole: frozenset[int] = frozenset()  # loops that are to be read, by hash
+    endless: frozenset[int] = frozenset()  # those that a flag ends
+    numbers: frozenset[Key] = frozenset()  # what the heads of these set, which is no loop variable then
     around: dict[int, tuple[Node | None, Sequence[Node]]] = field(default_factory=dict)  # parent and siblings, by hash
     declares_types: bool = False  # does the region declare types or functions?
     spellings: dict[str, set[Key]] = field(default_factory=dict)  # of the region's own variables
@@ -35,8 +45,11 @@ class Opaque:
     declared: dict[str, str] = field(default_factory=dict)  # lines of declarations, by variable
 
     @classmethod
-    def of(cls, statements: Sequence[Node], kept: frozenset[Key]) -> Opaque:
-        found = cls(kept, frozenset(each.hash for each in statements if each.kind == CursorKind.FOR_STMT))
+    def of(cls, statements: Sequence[Node], kept: frozenset[Key], loops: Sequence[Node]) -> Opaque:
+        whole = frozenset(each.hash for each in statements if each.kind == CursorKind.FOR_STMT)
+        heads = (part for loop in loops for child in children(loop)[:-1] for part in walk(child))
+        numbers = frozenset(key(decl) for part in heads if (decl := set_by(part) or _declared(part)) is not None)
+        found = cls(kept, whole, frozenset(loop.hash for loop in loops), numbers)
         rest: list[tuple[Node | None, Sequence[Node]]] = [(None, statements)]
         while rest:
             parent, nodes = rest.pop()
@@ -56,6 +69,10 @@ class Opaque:
         if is_behind or key(root(decl)) in self.kept:
             message = f"'{decl.spelling}' may be changed by a statement that is kept as it is"
             raise source.error(decl, message, "copy it to a variable before the region")
+
+
+def _declared(node: Node) -> Node | None:
+    return node if node.kind == CursorKind.VAR_DECL else None
 
 
 def reached(nodes: Sequence[Node], function: Node, exposed: frozenset[Key]) -> frozenset[Key]:
