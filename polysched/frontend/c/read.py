@@ -45,7 +45,7 @@ from polysched.frontend.c.memory.entries import arrays_of_entries, base_of
 from polysched.frontend.c.memory.rows import pointer_rows
 from polysched.frontend.c.memory.structures import guarded
 from polysched.frontend.c.opaque.state import Endless, Kept, Opaque, reached
-from polysched.frontend.c.opaque.touched import with_touched
+from polysched.frontend.c.opaque.touched import has_more, with_touched
 from polysched.frontend.c.proofs import Proofs, product_text
 from polysched.frontend.c.region import Region
 from polysched.frontend.c.shapes import shaped
@@ -196,6 +196,8 @@ def _read(
     read = Expressions(source, variables, proofs, pure=pure, opaque=opaque)
     body = Statements(read, nodes).block(marked.statements)
     body, arrays = exposed_in_memory(*shaped(body, read), variables)
+    if opaque is not None and not has_more(body, read):
+        raise source.error(marked.statements[0], "nothing in it can be read", "write loops and assignments")
     if opaque is not None and opaque.texts:
         body = with_touched(body, arrays, read, changing)
     _require_loops_dead(source, marked, variables)

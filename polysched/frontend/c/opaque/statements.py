@@ -139,8 +139,8 @@ def _given(read: Expressions, decl: Decl, is_changed: bool, why: InputError) -> 
         if is_changed or is_exposed or dtype is None:
             raise why
         return converted(variables.bindings[key(decl)], dtype)
-    if key(decl) in variables.loops:
-        raise why
+    if key(decl) in variables.loops:  # set by a loop of the text, and read there alone
+        return None
     if is_own and (dtype is None or is_exposed):
         raise Kept(decl)
     if dtype is None or is_exposed or not (is_own or key(decl) in variables.written):

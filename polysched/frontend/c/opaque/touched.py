@@ -17,8 +17,21 @@ from dataclasses import replace
 
 from polysched.frontend.c.expressions import Expressions
 from polysched.frontend.c.file.names import Key, key
-from polysched.ir.dtypes import i64
-from polysched.ir.nodes import TOUCHED, Array, Call, Expr, For, If, Load, Stmt, Store
+from polysched.ir.dtypes import boolean, i64
+from polysched.ir.node import walk
+from polysched.ir.nodes import TOUCHED, Array, Call, Const, Expr, For, If, Load, Stmt, Store
+
+
+def has_more(body: tuple[Stmt, ...], read: Expressions) -> bool:
+    """Is there more in a region than texts, and the heads of loops that are no ranges?"""
+    assert read.opaque is not None, "the region has texts"
+    heads = {read.variables.names.get(number) for number in read.opaque.numbers}
+    for store in (node for node in walk(body) if isinstance(node, Store)):
+        is_told = isinstance(store.value, Call) and store.value.fn in read.macros
+        is_flag = isinstance(store.value, Const) and store.value.dtype == boolean
+        if not (is_told or is_flag or store.array in heads):
+            return True
+    return False
 
 
 def with_touched(
