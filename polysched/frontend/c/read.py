@@ -199,7 +199,7 @@ def _read(
     if opaque is not None and not has_more(body, read):
         raise source.error(marked.statements[0], "nothing in it can be read", "write loops and assignments")
     if opaque is not None and opaque.texts:
-        body = with_touched(body, arrays, read, changing)
+        body, arrays = with_touched(body, arrays, read, changing)
     _require_loops_dead(source, marked, variables)
     require_visible(source, marked, variables)
     temporaries = _temporaries(marked, variables, body, arrays)
@@ -217,7 +217,7 @@ def _read(
     function = _function(source, marked, name, body, (*shared, *outside), variables)
     verify(function, "source")
     sized = (variables.range_of(size) for size in function.sizes)
-    every = arrays | read.arrays
+    every = arrays | {name: array for name, array in read.arrays.items() if array.shape}  # as they are declared
     rows = tuple(pointer_rows(body, arrays, read))
     for each in rows:
         variables.expressions[each.array] = each.first

@@ -128,15 +128,15 @@ class Statements:
 
     def statement(self, node: Node) -> tuple[Stmt, ...]:
         """The statement; where the region may have such, its own text if it is no nest."""
-        if self.read.opaque is None:
+        if self.read.opaque is None or self.inside:
             return self.read_statement(node)
         before = saved(self)
         try:
             return self.read_statement(node)
         except InputError as why:
-            if node.hash in self.read.opaque.whole - self.read.opaque.endless and not self.inside:
+            if node.hash in self.read.opaque.whole - self.read.opaque.endless:
                 raise Endless(node) from why
-            if self.inside or node.hash in self.read.opaque.whole or node.kind == CursorKind.DECL_STMT:
+            if node.hash in self.read.opaque.whole or node.kind == CursorKind.DECL_STMT:
                 raise
             restore(self, before)
             return opaque_statement(self.read, node, why)
@@ -248,15 +248,13 @@ class Statements:
 
     def declaration(self, decl: Node) -> tuple[Stmt, ...]:
         """What a declaration does; where the region may have such, by its own text if a nest cannot have it."""
-        if self.read.opaque is None:
+        if self.read.opaque is None or self.inside:
             return self.read_declaration(decl)
         before = saved(self)
         try:
             self.read.opaque.require_readable(self.source, decl)
             return self.read_declaration(decl)
         except InputError as why:
-            if self.inside:
-                raise
             restore(self, before)
             return opaque_declaration(self.read, decl, why)
 
@@ -442,14 +440,15 @@ class Statements:
 
     def tested(self, test: Node) -> tuple[tuple[Stmt, ...], Expr, tuple[Stmt, ...]]:
         """What is done before a condition, what it is, and what is done after it."""
-        saved_before = saved(self)
+        if self.read.opaque is None or self.inside:
+            before, after = self.stepped(test)
+            return before, self.read.condition(test), after
+        earlier = saved(self)
         try:
             before, after = self.stepped(test)
             return before, self.read.condition(test), after
         except InputError as why:
-            if self.read.opaque is None or self.inside:
-                raise
-            restore(self, saved_before)
+            restore(self, earlier)
             return *opaque_condition(self.read, test, why), ()
 
     def refused(self, node: Node) -> InputError:

@@ -119,7 +119,8 @@ def _call(read: Expressions, node: Node, form: _Form, why: InputError) -> tuple[
     read.outside = read.outside or variables.own("outside")
     does = form.does.replace("TEXT", text).replace("{", "{{").replace("}", "}}")
     name = variables.own(f"statement_{len(read.macros) + 1}")
-    read.macros[name] = len(arguments), f"{''.join((*before, *names))}{does} {''.join(after)}{form.result}; "
+    does = f"{''.join((*before, *names))}{does} {''.join(after)}{form.result};"
+    read.macros[name] = len(arguments), f"(__extension__ ({{{{ {does} }}}}))"
     opaque.texts.append(name)
     world = Load(read.outside, (), i64)
     return (
