@@ -30,8 +30,8 @@ from polysched.ir.effects import may_change
 from polysched.ir.integers.trips import most_trips
 from polysched.ir.node import flattened, statements
 from polysched.ir.nodes import (
-    TOUCHED,
     PARALLEL,
+    TOUCHED,
     Alloc,
     Array,
     Binary,

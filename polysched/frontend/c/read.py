@@ -59,7 +59,6 @@ from polysched.ir.nodes import Array, Cast, Expr, For, Function, Stmt, Store, Va
 from polysched.ir.verify import verify
 from polysched.support.entry import entry
 
-
 _MOST_KEPT = 40  # variables that are found to be C's alone, each in another reading
 
 
@@ -163,7 +162,7 @@ def _with_texts(
     kept, endless = frozenset[Key](), list[Node]()
     for _ in range(_MOST_KEPT):
         try:
-            return _read(macros, marked, name, pure, called, Opaque.of(marked.statements, kept, endless))
+            return _read(macros, marked, name, pure, called, Opaque.of(marked.statements, called, kept, endless))
         except Endless as found:
             endless.append(found.loop)
         except Kept as found:

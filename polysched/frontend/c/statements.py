@@ -60,7 +60,22 @@ from polysched.ir.dtypes import boolean, i64
 from polysched.ir.effects import may_change
 from polysched.ir.node import stored, substitute
 from polysched.ir.node import walk as walk_ir
-from polysched.ir.nodes import COMPARISONS, Alloc, Array, Binary, Call, Const, Expr, For, If, Load, Stmt, Store, Unary, Var
+from polysched.ir.nodes import (
+    COMPARISONS,
+    Alloc,
+    Array,
+    Binary,
+    Call,
+    Const,
+    Expr,
+    For,
+    If,
+    Load,
+    Stmt,
+    Store,
+    Unary,
+    Var,
+)
 from polysched.ir.text import show
 from polysched.model.affine import NotAffine
 

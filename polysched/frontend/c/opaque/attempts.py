@@ -22,7 +22,8 @@ def saved(reader: Reader) -> _Saved:
     read = reader.read
     parts = [read, read.variables, read.proofs, read.structures, *([read.opaque] if read.opaque else [])]
     exits = replace(reader.exits, left=list(reader.exits.left))
-    return [(part, {name: _copy(value) for name, value in vars(part).items()}) for part in parts], exits, list(reader.inside)
+    values = [(part, {name: _copy(value) for name, value in vars(part).items()}) for part in parts]
+    return values, exits, list(reader.inside)
 
 
 def restore(reader: Reader, before: _Saved) -> None:

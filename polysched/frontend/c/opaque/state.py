@@ -11,6 +11,7 @@ from polysched.frontend.c.file.clang import Node, children, operands, stripped, 
 from polysched.frontend.c.file.names import Decl, Field, Key, Member, key, root, set_by, variable
 from polysched.frontend.c.file.source import Source
 
+_NAMED = tuple(getattr(CursorKind, f"{kind}_DECL") for kind in ("VAR", "PARM", "TYPEDEF", "FUNCTION", "ENUM_CONSTANT"))
 _ARRAYS = (TypeKind.CONSTANTARRAY, TypeKind.VARIABLEARRAY, TypeKind.INCOMPLETEARRAY)
 
 
@@ -40,12 +41,15 @@ class Opaque:
     numbers: frozenset[Key] = frozenset()  # what the heads of these set, which is no loop variable then
     around: dict[int, tuple[Node | None, Sequence[Node]]] = field(default_factory=dict)  # parent and siblings, by hash
     declares_types: bool = False  # does the region declare types or functions?
-    spellings: dict[str, set[Key]] = field(default_factory=dict)  # of the region's own variables
+    spellings: dict[str, set[Key]] = field(default_factory=dict)  # what each name means in the region
     texts: list[str] = field(default_factory=list)  # the macros that hold them
     declared: dict[str, str] = field(default_factory=dict)  # lines of declarations, by variable
 
     @classmethod
-    def of(cls, statements: Sequence[Node], kept: frozenset[Key], loops: Sequence[Node]) -> Opaque:
+    def of(
+        cls, statements: Sequence[Node], called: Sequence[Node], kept: frozenset[Key], loops: Sequence[Node]
+    ) -> Opaque:
+        """Of statements, and the functions that they call."""
         whole = frozenset(each.hash for each in statements if each.kind == CursorKind.FOR_STMT)
         heads = (part for loop in loops for child in children(loop)[:-1] for part in walk(child))
         numbers = frozenset(key(decl) for part in heads if (decl := set_by(part) or _declared(part)) is not None)
@@ -58,8 +62,11 @@ class Opaque:
                 rest.append((node, children(node)))
                 if parent is not None and parent.kind == CursorKind.DECL_STMT and node.kind != CursorKind.VAR_DECL:
                     found.declares_types = True
-                if node.kind == CursorKind.VAR_DECL:
-                    found.spellings.setdefault(node.spelling, set()).add(key(node))
+        own = {node.hash for each in statements for node in walk(each)}
+        for node in (node for each in (*statements, *called) for node in walk(each)):
+            decl = node if node.kind == CursorKind.VAR_DECL else node.referenced
+            if decl is not None and decl.kind in _NAMED and (node.hash in own or _is_global(decl)):
+                found.spellings.setdefault(decl.spelling, set()).add(key(decl))
         return found
 
     def require_readable(self, source: Source, decl: Decl) -> None:
@@ -69,6 +76,10 @@ class Opaque:
         if is_behind or key(root(decl)) in self.kept:
             message = f"'{decl.spelling}' may be changed by a statement that is kept as it is"
             raise source.error(decl, message, "copy it to a variable before the region")
+
+
+def _is_global(decl: Node) -> bool:
+    return bool(decl.semantic_parent is not None and decl.semantic_parent.kind == CursorKind.TRANSLATION_UNIT)
 
 
 def _declared(node: Node) -> Node | None:

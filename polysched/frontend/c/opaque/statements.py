@@ -25,8 +25,8 @@ from polysched.frontend.c.file.names import Decl, key, mentions, set_by
 from polysched.frontend.c.opaque.state import Kept, Opaque
 from polysched.frontend.c.opaque.text import text_of
 from polysched.frontend.c.types import converted, dtype_of
-from polysched.ir.dtypes import DType, i64
-from polysched.ir.nodes import Binary, Call, Const, Expr, Load, Stmt, Store
+from polysched.ir.dtypes import DType, boolean, i64
+from polysched.ir.nodes import Alloc, Array, Binary, Call, Const, Expr, Load, Stmt, Store
 
 _UNNAMED = ("unnamed", "anonymous")  # as clang spells a type that has no name
 
@@ -38,9 +38,11 @@ def statement(read: Expressions, node: Node, why: InputError) -> tuple[Stmt, ...
 
 def condition(read: Expressions, node: Node, why: InputError) -> tuple[tuple[Stmt, ...], Expr]:
     """What is done to find out whether an expression is not zero, and whether it is."""
-    value = read.variables.own("value")
+    value, loc = read.variables.own("value"), read.source.loc(node)
     done = _call(read, node, _Form(f"_Bool {value} = (TEXT);", result=f"(long long){value}"), why)
-    return done, Binary("!=", Load(read.outside, (), i64), Const(0))
+    holds = Array(read.variables.fresh("holds"), boolean, (), "private")
+    is_set = Binary("!=", Load(read.outside, (), i64), Const(0))
+    return (*done, Alloc(holds, loc), Store(holds.name, (), is_set, loc)), Load(holds.name, (), boolean)
 
 
 def declaration(read: Expressions, decl: Node, why: InputError) -> tuple[Stmt, ...]:

@@ -3,8 +3,8 @@
     step(net,  /* the next one */       ->      step(net, x[i])
          x[i]);
 
-A macro may not take half of what another macro stands for, jump out of itself, or have labels and static variables,
-of which there is one for each text.
+A macro may not take half of what another macro stands for, jump out of itself, have labels and static variables, of
+which there is one for each text, or make a compound literal, which would end with it.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ from polysched.frontend.c.flow.exits import jumps
 
 _OUT = (
     *(CursorKind.RETURN_STMT, CursorKind.GOTO_STMT, CursorKind.INDIRECT_GOTO_STMT, CursorKind.LABEL_STMT),
-    *(CursorKind.ADDR_LABEL_EXPR, CursorKind.ASM_STMT, CursorKind.MS_ASM_STMT),
+    *(CursorKind.ADDR_LABEL_EXPR, CursorKind.ASM_STMT, CursorKind.MS_ASM_STMT, CursorKind.COMPOUND_LITERAL_EXPR),
 )
 _CASES = (CursorKind.CASE_STMT, CursorKind.DEFAULT_STMT)
 _RETURN_TWICE = {"setjmp", "_setjmp", "__sigsetjmp", "sigsetjmp", "vfork", "alloca", "__builtin_alloca"}
 _RETURN_TWICE |= {"__builtin_setjmp", "getcontext", "__builtin_va_start", "__builtin_va_arg"}
 _BEHIND = {";", "}", ")", ","}
+_NEVER = {"#", "##", "%:", "_Pragma", "__pragma", "__LINE__", "__COUNTER__"}
 _OPENING, _CLOSING = {"(": ")", "[": "]", "{": "}"}, {")", "]", "}"}
 
 
@@ -70,7 +71,7 @@ def _on_one_line(source: Source, begin: int, end: int) -> str | None:
         return None
     text, last, open_ = "", begin, list[str]()
     for word, at, to in inside:
-        if word in ("#", "##", "%:", "_Pragma", "__pragma", "__LINE__", "__COUNTER__") or "\n" in word or "\\\n" in word:
+        if word in _NEVER or "\n" in word:
             return None
         if word in _OPENING:
             open_.append(_OPENING[word])

@@ -68,7 +68,8 @@ def with_touched(
         return tuple(found)
 
     def in_memory(node: Expr | Stmt) -> Expr | Stmt | None:
-        is_seen = isinstance(node, Load | Store) and node.array in seen and not node.index
-        return replace(node, index=(Const(0),)) if is_seen else None
+        if isinstance(node, Load | Store) and node.array in seen and not node.index:
+            return replace(node, index=(Const(0),))
+        return None
 
     return around(rewrite(body, in_memory)), arrays
