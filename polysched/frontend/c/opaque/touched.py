@@ -53,12 +53,16 @@ def with_touched(
             value = Call(TOUCHED, (world, Load(array.name, index, array.dtype)), array.dtype, pure=False)
             yield Store(array.name, index, value, loc)
 
+    def is_touch(stmt: Stmt) -> bool:
+        return isinstance(stmt, Store) and isinstance(stmt.value, Call) and stmt.value.fn == TOUCHED
+
     def around(stmts: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         found: list[Stmt] = []
         for stmt in stmts:
             match stmt:
                 case Store(value=Call(fn)) if fn in texts:
-                    found += [*touches(stmt.loc), stmt, *touches(stmt.loc)]
+                    before = [] if found and is_touch(found[-1]) else touches(stmt.loc)
+                    found += [*before, stmt, *touches(stmt.loc)]
                 case For():
                     found.append(replace(stmt, body=around(stmt.body)))
                 case If():
