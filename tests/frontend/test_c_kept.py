@@ -97,6 +97,11 @@ LOOPS = {
         printf("%d\\n", limit); }""",
     "an array that a call reaches by another name": """{ lead = c;
         SCOP for (int i = 0; i < N; i++) { c[2] = i; poke(a, i); b[i] = c[2]; c[3] += c[2]; } END lead = 0; }""",
+    "a call before loops that would gain by another order": """{
+        SCOP for (int i = 0; i < N; i++) {
+            poke(a, i);
+            for (int j = 0; j < N; j++) for (int k = 0; k < N; k++) A[j][k] += a[k] * b[j];
+        } END }""",
     "a list, with a way out": """{ list n[3] = {{n + 1, 4}, {n + 2, 9}, {n, 7}}, *p; int k = 0, left = 17;
         SCOP for (p = n; left--; p = p->next) {
             b[k++ % N] += p->v; if (p->v == 9) continue; if (k > 14) break; a[k] += 2;
