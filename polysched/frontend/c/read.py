@@ -151,8 +151,7 @@ def _region(macros: Macros, marked: Marked, name: str, pure: frozenset[str], *, 
             region = _with_texts(macros, marked, name, pure, called) if keeps_texts else None
             if region is None:
                 raise
-            del why
-            return region
+            return replace(region, in_parts=str(why))
 
 
 def _with_texts(

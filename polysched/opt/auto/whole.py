@@ -117,19 +117,24 @@ class _Trial:
         except (PolyschedError, RuntimeError) as error:
             why = _reason(error) if isinstance(error, PolyschedError) else f"polysched failed: {error}"
             return replace(found, how="refused", why=why, seconds=monotonic() - begun)
-        self.is_in_parts = outcome.is_in_parts
+        self.is_in_parts = bool(outcome.in_parts)
         if not outcome.is_kept:
             self.outcomes.append(outcome)
         found = replace(found, seconds=monotonic() - begun)
         said = f"; its {construct.text} {'stays' if outcome.is_kept else 'is replaced'}" if construct else ""
+        said = f"{said}; parts of it are no nest: {_one_line(outcome.in_parts)}" if outcome.in_parts else said
         if outcome.is_kept:
             return replace(found, how="left", why=f"{outcome.summary}{said}")
         return replace(found, how="taken", why=f"{outcome.summary}; {outcome.gains}{said}")
 
 
 def _reason(error: PolyschedError) -> str:
-    """On one line, with the place behind it."""
-    message = str(error).partition("\n")[0].strip()
+    return _one_line(str(error))
+
+
+def _one_line(error: str) -> str:
+    """A message with its place behind it."""
+    message = error.partition("\n")[0].strip()
     found = re.fullmatch(r"(.+:\d+:\d+): (.*)", message)
     return f"{found[2]} ({found[1]})" if found else message
 
@@ -166,7 +171,7 @@ def _outcome(build: Build, job: Job, loop: Loop) -> Outcome:
     if construct is not None:
         _require_own(region, construct)
     outcome = outcome_of(region, build.data, replace(job, has_threads=construct is not None))
-    return replace(outcome, is_in_parts=bool(region.texts))
+    return replace(outcome, in_parts=region.in_parts)
 
 
 def _require_own(region: Region, construct: Construct) -> None:
