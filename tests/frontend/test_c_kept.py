@@ -113,6 +113,7 @@ LOOPS = {
     "loops, switches and local arrays": """{ int last = -1;
         SCOP for (int i = 0; i < N; i++) {
             int k = 0; char name[16];
+            int h; for (h = 0; h < 3; h++) if (getenv("NEVER")) abort(); else seen += h;
             while (k < 5 && b[k] < i) { k++; if (k == 4) break; }
             switch (k) { case 0: a[i] = 1; break; case 1: a[i] = 2; default: a[i] += 3; }
             snprintf(name, sizeof name, "%d", k * 37); a[i] += strlen(name); last = k;
@@ -127,12 +128,16 @@ LOOPS = {
         SCOP for (int i = 0; i < l.w; i++) { l.h += 2; a[i] += l.h; if (i == 2) { l = load(12); free(l.data); } } END
         printf("%d %d\\n", l.w, l.h); }""",
     "small types": """{ unsigned char u = 250; short s = 32760; _Bool t = 0;
-        SCOP for (int i = 0; i < 20; i++) { poke(a, i); u += 3; s++; t = !t; a[i] += u + s + t; if (u == 4) abort(); } END
+        SCOP for (int i = 0; i < 20; i++) {
+            poke(a, i); u += 3; s++; t = !t; a[i] += u + s + t; if (u == 4) abort();
+        } END
         printf("%d %d %d\\n", u, s, t); }""",
     "a loop that never runs": """{ int n = 0; double *none = 0;
         SCOP for (int i = 0; i < n; i++) { seen += *none; poke(none, i); a[i] += 1; } END }""",
     "a way out of the program": """{
-        SCOP for (int i = 0; i < N; i++) { a[i] = i; a[3] += a[i]; if (i == 9) { printf("%g\\n", a[3]); exit(3); } } END }""",
+        SCOP for (int i = 0; i < N; i++) {
+            a[i] = i; a[3] += a[i]; if (i == 9) { printf("%g\\n", a[3]); exit(3); }
+        } END }""",
 }
 MAIN = """
 static void *count(void *w)

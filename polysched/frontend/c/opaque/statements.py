@@ -106,6 +106,9 @@ def _call(read: Expressions, node: Node, form: _Form, why: InputError) -> tuple[
     arguments: list[Expr] = []
     for decl in named.values():
         _require_one(read, decl, why)
+        if _is_of_own_loop(read, decl):
+            names.append(f"{decl.type.get_canonical().spelling} {decl.spelling}; ")
+            continue
         if (value := _given(read, decl, key(decl) in changed, why)) is None:
             continue
         arguments.append(value)
@@ -131,6 +134,13 @@ def _call(read: Expressions, node: Node, form: _Form, why: InputError) -> tuple[
     )
 
 
+def _is_of_own_loop(read: Expressions, decl: Decl) -> bool:
+    """Is it a variable that the region declares for loops, and that is in none of these here?"""
+    variables = read.variables
+    is_bound = key(decl) in variables.bindings or key(decl) in _opaque(read).kept
+    return not is_bound and key(decl) in variables.loops & variables.declared
+
+
 def _given(read: Expressions, decl: Decl, is_changed: bool, why: InputError) -> Expr | None:
     """The value that a text is given of a variable that it names; None where it uses C's own. Kept for a variable of
     the region that the nest cannot have."""
@@ -142,7 +152,7 @@ def _given(read: Expressions, decl: Decl, is_changed: bool, why: InputError) -> 
         if is_changed or is_exposed or dtype is None:
             raise why
         return converted(variables.bindings[key(decl)], dtype)
-    if key(decl) in variables.loops:  # set by a loop of the text, and read there alone
+    if key(decl) in variables.loops:  # set by a loop of the text, and read there alone; from outside of the region
         return None
     if is_own and (dtype is None or is_exposed):
         raise Kept(decl)
