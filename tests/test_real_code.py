@@ -12,6 +12,8 @@ from benchmarks.real_code.nests import find
 
 TAKEN = """\
 #include "own.h"
+int puts(const char *);
+void h(double *);
 void f(int n, struct s *p, double *a)
 {
     int i, j;
@@ -22,6 +24,7 @@ void f(int n, struct s *p, double *a)
             a[4 * i + j] = p->x[i];
     if (n > 3) for (i = 0; i < n; i++) a[i] = 0;
     while (n--) for (i = 0; i < 9; i++) { while (a[i] > 2) a[i]--; }
+    for (i = 0; i < n; i++) { puts("row"); h(a + i); for (j = 0; j < 4; j++) p->x[j] += 1, a[4 * i + j] = j; }
 }
 """
 
@@ -42,19 +45,20 @@ def test_the_table(repository, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["real_code", str(repository), "--each", "--jobs", "1"])
     assert main() == 0
     rows = capsys.readouterr().out.splitlines()
-    assert rows[:4] == [
-        "some/src/taken.c:7: taken",
-        "some/src/taken.c:10: taken",
-        "some/src/taken.c:11: refused: a while loop cannot be in a region",
+    assert rows[:5] == [
+        "some/src/taken.c:9: taken",
+        "some/src/taken.c:12: taken",
+        "some/src/taken.c:13: refused: a while loop cannot be in a region",
+        "some/src/taken.c:14: in parts",
         "some/src/unread.c:2: unread: the file does not parse: 'missing.h' file not found",
     ]
-    assert rows[5].split() == ["some", "2", "1", "4", "2", "50", "0", "0"]
+    assert rows[6].split() == ["some", "2", "1", "5", "2", "1", "60", "0", "0"]
     assert rows[-1].endswith("the file does not parse: '...' file not found (some/src/unread.c:2)")
 
 
 def test_loops_stand_where_they_stood(repository):
     found = find(str(repository / "src" / "taken.c"), str(repository))
-    assert found.include == (str(repository / "include"),) and found.lines == (7, 10, 11)
+    assert found.include == (str(repository / "include"),) and found.lines == (9, 12, 13, 14)
     assert b"omp" not in found.data and len(found.data) == len(TAKEN)
     begin, end = found.spans[1]
     assert found.data[begin:end] == b"for (i = 0; i < n; i++) a[i] = 0;"

@@ -6,6 +6,7 @@
 
 Each DIR is a repository, or what is left of one, such as clones of github.com/karpathy/llm.c, pjreddie/darknet and
 UK-MAC/CloverLeaf_Serial. Each file is read in a process of its own. A loop has one reason, the first that is found.
+It is read in parts where statements that no nest can be stay as they are, in their order, around what is read.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from dataclasses import dataclass
 from os import cpu_count
 from pathlib import Path
 
-from benchmarks.real_code.nests import Found, find, refused
+from benchmarks.real_code.nests import Found, find, reading
 from polysched.errors import BudgetExceeded, PolyschedError
 from polysched.support.worker import Worker
 
@@ -36,7 +37,7 @@ class Verdict:
     repository: str
     file: str
     line: int
-    how: str  # taken, refused, crashed, late, or unread for those of a file that does not parse
+    how: str  # taken, in parts, refused, crashed, late, or unread for those of a file that does not parse
     why: str = ""
 
 
@@ -78,8 +79,8 @@ def _verdicts(root: Path, path: Path, include: tuple[str, ...], *, compiled: boo
                 yield Verdict(root.name, file, line, "unread", f"the file does not parse: {_plain(found.wrong)}")
                 continue
             try:
-                why = worker.call(_SECONDS, refused, found, k, compiled)
-                yield Verdict(root.name, file, line, "refused" if why else "taken", _plain(why))
+                how, why = worker.call(_SECONDS, reading, found, k, compiled)
+                yield Verdict(root.name, file, line, how, _plain(why))
             except (PolyschedError, RuntimeError) as error:
                 yield Verdict(root.name, file, line, _failed(error), str(error))
 
@@ -94,16 +95,16 @@ def _plain(message: str) -> str:
 
 
 def _table(folders: Sequence[Path], files: Counter[str], verdicts: Sequence[Verdict]) -> Iterator[str]:
-    yield f"{'':24}{'files':>8}{'unread':>8}{'nests':>8}{'taken':>8}{'%':>6}{'crashed':>9}{'late':>6}"
+    yield f"{'':24}{'files':>8}{'unread':>8}{'nests':>8}{'whole':>8}{'parts':>8}{'%':>6}{'crashed':>9}{'late':>6}"
     for name in [*(folder.name for folder in folders), "all"]:
         mine = [verdict for verdict in verdicts if name in (verdict.repository, "all")]
         how = Counter(verdict.how for verdict in mine)
         unread = len({(verdict.repository, verdict.file) for verdict in mine if verdict.how == "unread"})
         nests = sum(verdict.line > 0 for verdict in mine)
         count = files[name] if name != "all" else files.total()
-        share = 100 * how["taken"] / max(nests, 1)
-        row = f"{name:24}{count:8}{unread:8}{nests:8}{how['taken']:8}{share:6.0f}{how['crashed']:9}{how['late']:6}"
-        yield row
+        share = 100 * (how["taken"] + how["in parts"]) / max(nests, 1)
+        row = f"{name:24}{count:8}{unread:8}{nests:8}{how['taken']:8}{how['in parts']:8}{share:6.0f}"
+        yield f"{row}{how['crashed']:9}{how['late']:6}"
 
 
 def _reasons(verdicts: Sequence[Verdict]) -> Iterator[str]:

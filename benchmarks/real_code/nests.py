@@ -77,18 +77,19 @@ def _folder_of(message: str, root: str, tried: list[str]) -> str | None:
     return None
 
 
-def refused(found: Found, k: int, compiled: bool) -> str:
-    """Why the k-th loop is refused, or "" if it is taken; also where it is to be `compiled`."""
+def reading(found: Found, k: int, compiled: bool) -> tuple[str, str]:
+    """How the k-th loop is read, "taken", "in parts" if statements of it stay as they are, or "refused", and why; also
+    where it is to be `compiled`."""
     try:
         region = _opened(found).region(k)
         if compiled:
             outcome_of(region, found.data, Job())
     except PolyschedError as error:
-        return str(error)
-    return ""
+        return "refused", str(error)
+    return "in parts" if region.texts else "taken", ""
 
 
 @lru_cache(maxsize=1)
 def _opened(found: Found) -> CFile:
     source = parse(found.path, found.include, (), found.data)
-    return file_of(Macros(source), [pair_around(*span) for span in found.spans])
+    return file_of(Macros(source), [pair_around(*span) for span in found.spans], keeps_texts=True)

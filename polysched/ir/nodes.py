@@ -30,6 +30,7 @@ from polysched.ir.contents import Contents
 from polysched.ir.dtypes import DType, boolean, i64
 
 LARGEST_SIZE = 1 << 56  # no array of an address space of 57 bits has more elements
+ENDLESS = 1 << 62  # iterations, of a loop that a flag ends
 PARALLEL = frozenset({"parallel", "dynamic"})  # kinds of loops on threads of a CPU
 COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
 OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}  # a NaN has none but == and !=
@@ -38,6 +39,7 @@ LOGICAL = frozenset({"&&", "||"})
 SHUFFLE = "shuffle.down"  # Call(SHUFFLE, (value, d)): the value of the lane of a GPU's warp that is d further
 MMA = "mma."  # Store(c, i, Call("mma...", (a, b), impure)): fragments begin at these elements; c += a * b of a warp
 LDMATRIX = "ldmatrix", "ldmatrix.trans"  # Store(a, i, Call(LDMATRIX, (row,), impure)): fragments of shared rows
+TOUCHED = "touched"  # Store(a, i, Call(TOUCHED, ..., impure)): what the call before or after may have done to any of a
 ALIGNED = "is_aligned"  # Call(ALIGNED, (element, bytes)): is its address a multiple of so many bytes?
 DOT_HALVES = "dot.i16"  # Call(DOT_HALVES, (a, b)): of two i32, the products of both halves, signed, added
 DOT_BYTES = "dot.u8.i8"  # Call(DOT_BYTES, (a, b)): the same of their four bytes, a's unsigned, b's signed

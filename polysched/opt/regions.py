@@ -46,6 +46,7 @@ class Outcome:
     before: str = ""  # the lines that are put before and after the region's text
     after: str = ""
     offload: Offload | None = None  # what they call
+    in_parts: str = ""  # why it holds statements that stay as they are, perhaps around nests
     gains: str = ""  # what the kernel is predicted to gain
 
     @property

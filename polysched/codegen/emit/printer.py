@@ -31,6 +31,7 @@ from polysched.ir.integers.trips import most_trips
 from polysched.ir.node import flattened, statements
 from polysched.ir.nodes import (
     PARALLEL,
+    TOUCHED,
     Alloc,
     Array,
     Binary,
@@ -190,6 +191,8 @@ class Printer(Speller):
         return self.expr(expr)
 
     def store(self, stmt: Store) -> None:
+        if isinstance(stmt.value, Call) and stmt.value.fn == TOUCHED:
+            return
         target = self.element(stmt.array, stmt.index)
         match stmt.value:
             case Call(fn) if fn in self.foreign:

@@ -39,6 +39,7 @@ from string import Template
 from types import MappingProxyType
 
 from polysched.codegen.emit import helpers
+from polysched.codegen.emit.block.ends import goes_while
 from polysched.codegen.emit.block.macros import APART, MACROS
 from polysched.codegen.emit.block.rows import declared_rows
 from polysched.codegen.emit.dialect import CUDA, C
@@ -54,7 +55,7 @@ from polysched.frontend.c.region import Expansion, Region
 from polysched.ir.build import conjunction
 from polysched.ir.dtypes import ALL, DType, boolean, f16, i32, i64, u32
 from polysched.ir.node import flattened, statements, walk
-from polysched.ir.nodes import PARALLEL, Array, Call, Const, Expr, For, Function, Stmt
+from polysched.ir.nodes import ENDLESS, PARALLEL, Array, Call, Const, Expr, For, Function, Stmt
 from polysched.model.affine import condition
 from polysched.support import isl
 from polysched.support.version import __version__
@@ -87,9 +88,18 @@ def emit_region(
     `only_on_threads` leaves calls to the region's own text that would run it on one thread, as calls are left for which
     `when`, of sizes, is not true. `openmp` is the macro that says that there are threads.
     """
+    given, made = (_endless(fn) for fn in (region.function, kernel))
+    if len(given) > len(made) or any(goes_while(loop) is None for loop in made):
+        hint = "keep it out of the region"
+        raise InputError("a loop that data ends has become one without an end", given[0].loc, hint)
     block = _Block(kernel, region, only_on_threads=only_on_threads)
     block.when, block.openmp = when, openmp
     return block.wrap(valid_sizes)
+
+
+def _endless(fn: Function) -> list[For]:
+    """Loops that a flag ends."""
+    return [node for node in walk(fn.body) if isinstance(node, For) and node.hi == Const(ENDLESS)]
 
 
 def emit_call(
@@ -107,7 +117,8 @@ class _Block(Printer):
     """Prints the block from the inside out: what is declared depends on what is used."""
 
     def __init__(self, kernel: Function, region: Region, *, only_on_threads: bool = False):
-        super().__init__(kernel, _DIALECT)
+        # what stays as it is reaches arrays by their own names, too
+        super().__init__(kernel, replace(_DIALECT, restrict="") if region.texts else _DIALECT)
         self.region, self.only_on_threads = region, only_on_threads
         fresh = Names(region.taken).fresh
         self.macros = {name: fresh(name) for name in sorted({*helpers.NAMES, "apart", "same", "text", "threads"})}
@@ -251,6 +262,8 @@ class _Block(Printer):
     def declare_rows(self) -> None:
         if self.region.outside:
             self.line(f"long long {self.region.outside} = 0;")
+        for line in self.region.declared:
+            self.line(line)
         distances = {name for rows in self.region.rows for name in rows.distances.values()}
         tests = [test for test in self.assumed() if distances.isdisjoint(re.findall(r"\w+", test))]
         tests += [self.several_threads()] if self.only_on_threads and self.region.rows else []
@@ -328,14 +341,19 @@ class _Block(Printer):
         if self.needs_apart:
             yield self.macros["apart"], APART
         for name, (count, text) in self.region.calls.items():
-            operands = [f"a{k}" for k in range(count)]
-            yield name, (f"({', '.join(['w', *operands])})", text.format(*operands))
+            first, *operands = self.operands(["w", *(f"a{k}" for k in range(count))])
+            yield name, (f"({', '.join([first, *operands])})", text.format(*operands))
         for dtype in ALL.values():
             types = {"T": self.type(dtype), "U": self.type(ALL[f"u{dtype.bits}"]), "wide": "(float)" * (dtype == f16)}
             for op, texts in MACROS.items():
                 if (op, dtype) in self.helpers:
                     lines = tuple(Template(text).substitute(types) for text in texts)
                     yield self.macros[helpers.name_of(op, dtype)], lines
+
+    def operands(self, wished: list[str]) -> list[str]:
+        """Names of a macro's parameters, which no statement in it has."""
+        fresh = Names(self.region.taken).fresh
+        return [fresh(name) for name in wished] if self.region.texts else wished
 
     # --- what has no header here
 

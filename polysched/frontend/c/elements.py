@@ -27,6 +27,7 @@ from polysched.frontend.c.file.clang import (
 )
 from polysched.frontend.c.file.names import Decl, Field, Key, Member, field_of, key, variable
 from polysched.frontend.c.numbers import Numbers
+from polysched.frontend.c.opaque.state import Kept
 from polysched.frontend.c.types import greatest
 from polysched.frontend.c.variables import is_array
 from polysched.ir.dtypes import DType, i64
@@ -173,6 +174,8 @@ class Elements(Numbers):
 
     def apart(self, name: str, dimension: int) -> Expr:
         """How far rows of pointers are apart: a size, which is found when the kernel is called."""
+        if self.opaque is not None:
+            raise Kept(self.variables.decls[name])  # a statement that is kept may change the pointers
         size = self.variables.distance(name)
         self.variables.rows.setdefault(name, {})[dimension] = size
         return Var(size)

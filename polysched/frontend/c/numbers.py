@@ -31,6 +31,7 @@ from polysched.frontend.c.file.clang import (
 from polysched.frontend.c.file.names import Decl, Field, Key, Member, key, parts, variable
 from polysched.frontend.c.file.source import Source
 from polysched.frontend.c.memory.structures import Structures
+from polysched.frontend.c.opaque.state import Opaque
 from polysched.frontend.c.proofs import Proofs, c_text, product_text
 from polysched.frontend.c.types import chosen, converted, dtype_of, greatest, holds, within
 from polysched.frontend.c.variables import Variables
@@ -62,6 +63,7 @@ class Numbers(ABC):
     outside: str = ""  # the number that calls read and set which stay in order, if there are any
     macros: dict[str, tuple[int, str]] = field(default_factory=dict)  # such calls: how many numbers they take, and C
     results: dict[int, Expr] = field(default_factory=dict)  # of calls whose text was taken in
+    opaque: Opaque | None = None  # of statements that stay as they are, where there may be any
 
     @abstractmethod
     def value(self, node: Node) -> Expr:
@@ -80,6 +82,8 @@ class Numbers(ABC):
 
     def name_of(self, decl: Decl) -> str:
         """Its name in the nest; InputError for a member that is nowhere, for all that is known."""
+        if self.opaque is not None:
+            self.opaque.require_readable(self.source, decl)
         of = decl.of if isinstance(decl, Field) else decl
         if isinstance(of, Member):
             self.structures.come_to(of, self.where)
@@ -137,8 +141,7 @@ class Numbers(ABC):
                 return constant(node) is None
             if part.kind.is_expression() and not is_integer(part):
                 return constant(node) is None
-            is_name = part.kind in _NAMES or part.kind == CursorKind.ARRAY_SUBSCRIPT_EXPR
-            decl = variable(part) if is_name else None
+            decl = variable(part) if part.kind.is_expression() else None  # a member's conversion names it, too
             if decl is not None and key(decl) not in variables.bindings and key(decl) in changing:
                 return True
         return False

@@ -44,6 +44,8 @@ from polysched.frontend.c.memory.apart import exposed_in_memory, fixed, interlea
 from polysched.frontend.c.memory.entries import arrays_of_entries, base_of
 from polysched.frontend.c.memory.rows import pointer_rows
 from polysched.frontend.c.memory.structures import guarded
+from polysched.frontend.c.opaque.state import Endless, Kept, Opaque, reached
+from polysched.frontend.c.opaque.touched import has_more, with_touched
 from polysched.frontend.c.proofs import Proofs, product_text
 from polysched.frontend.c.region import Region
 from polysched.frontend.c.shapes import shaped
@@ -56,6 +58,8 @@ from polysched.ir.node import walk as walk_ir
 from polysched.ir.nodes import Array, Cast, Expr, For, Function, Stmt, Store, Var
 from polysched.ir.verify import verify
 from polysched.support.entry import entry
+
+_MOST_KEPT = 40  # variables that are found to be C's alone, each in another reading
 
 
 @entry
@@ -96,13 +100,14 @@ class CFile:
     marked: tuple[Marked | InputError, ...]  # in the order of the file
     spans: tuple[tuple[int, int, str], ...]  # begin and end of each, in bytes, and the name of its nest
     pure: frozenset[str]
+    keeps_texts: bool = False  # statements that a nest cannot say stay as they are, where most of a region can be read
 
     def region(self, k: int) -> Region:
         """InputError if a nest cannot be what the region is."""
         marked = self.marked[k]
         if isinstance(marked, InputError):
             raise marked
-        return _region(self.macros, marked, self.spans[k][2], self.pure)
+        return _region(self.macros, marked, self.spans[k][2], self.pure, keeps_texts=self.keeps_texts)
 
 
 def open_c(
@@ -113,7 +118,9 @@ def open_c(
     return file_of(Macros(source), pragma_pairs(source), pure)
 
 
-def file_of(macros: Macros, pairs: Iterable[tuple[Pragma, Pragma]], pure: tuple[str, ...] = ()) -> CFile:
+def file_of(
+    macros: Macros, pairs: Iterable[tuple[Pragma, Pragma]], pure: tuple[str, ...] = (), *, keeps_texts: bool = False
+) -> CFile:
     """The file with regions between these pragmas."""
     source = macros.source
     names: dict[str, int] = {}
@@ -129,28 +136,68 @@ def file_of(macros: Macros, pairs: Iterable[tuple[Pragma, Pragma]], pure: tuple[
         name = function if names[function] == 1 else f"{function}_{names[function]}"
         found.append(marked)
         spans.append((pair[0].after, pair[1].line, name))
-    return CFile(macros, tuple(found), tuple(spans), frozenset(pure))
+    return CFile(macros, tuple(found), tuple(spans), frozenset(pure), keeps_texts)
 
 
-def _region(macros: Macros, marked: Marked, name: str, pure: frozenset[str]) -> Region:
+def _region(macros: Macros, marked: Marked, name: str, pure: frozenset[str], *, keeps_texts: bool) -> Region:
     source = macros.source
     require_own_text(source, marked)
     require_read(source, marked)
     called = bodies_in(marked.statements)
     with named_entries(arrays_of_entries(marked.statements, called)):
-        return _read(macros, marked, name, pure, called)
+        try:
+            return _read(macros, marked, name, pure, called)
+        except InputError as why:
+            region = _with_texts(macros, marked, name, pure, called) if keeps_texts else None
+            if region is None:
+                raise
+            return replace(region, in_parts=str(why))
 
 
-def _read(macros: Macros, marked: Marked, name: str, pure: frozenset[str], called: list[Node]) -> Region:
+def _with_texts(
+    macros: Macros, marked: Marked, name: str, pure: frozenset[str], called: list[Node]
+) -> Region | None:
+    """The region with statements that stay as they are; None if that is no way to read it."""
+    kept, endless = frozenset[Key](), list[Node]()
+    for _ in range(_MOST_KEPT):
+        try:
+            return _read(macros, marked, name, pure, called, Opaque.of(marked.statements, called, kept, endless))
+        except Endless as found:
+            endless.append(found.loop)
+        except Kept as found:
+            if key(root(found.decl)) in kept:
+                return None
+            kept |= {key(root(found.decl))}
+        except InputError:
+            return None
+    return None
+
+
+def _read(
+    macros: Macros,
+    marked: Marked,
+    name: str,
+    pure: frozenset[str],
+    called: list[Node],
+    opaque: Opaque | None = None,
+) -> Region:
     source = macros.source
     variables = find_variables(source, marked.function, marked.statements, called)
-    left = kept(marked, variables)
+    left = kept(marked, variables) | (opaque.numbers if opaque is not None else frozenset())
     variables.loops, variables.written = variables.loops - left, variables.written | left
+    nodes, changing = (*marked.statements, *called), frozenset[Key]()
+    if opaque is not None:
+        changing = reached(nodes, marked.function, variables.exposed) - variables.loops
+        variables.written |= changing
     _require_local(source, marked, variables)
     proofs = Proofs(variables.types, variables.expressions)
-    read = Expressions(source, variables, proofs, pure=pure)
-    body = Statements(read, (*marked.statements, *called)).block(marked.statements)
+    read = Expressions(source, variables, proofs, pure=pure, opaque=opaque)
+    body = Statements(read, nodes).block(marked.statements)
     body, arrays = exposed_in_memory(*shaped(body, read), variables)
+    if opaque is not None and not has_more(body, read):
+        raise source.error(marked.statements[0], "nothing in it can be read", "write loops and assignments")
+    if opaque is not None and opaque.texts:
+        body, arrays = with_touched(body, arrays, read, changing)
     _require_loops_dead(source, marked, variables)
     require_visible(source, marked, variables)
     temporaries = _temporaries(marked, variables, body, arrays)
@@ -158,9 +205,9 @@ def _read(macros: Macros, marked: Marked, name: str, pure: frozenset[str], calle
     body = _with_sizes(body, variables.sizes)
     private = {array.name for array in temporaries}
     shared = tuple(a for a in arrays.values() if a.space == "global" and a.name not in private)
-    reached = read.structures.conditions(source, proofs, variables)
+    reached_if = read.structures.conditions(source, proofs, variables)
     for size in variables.sizes & variables.decls.keys():
-        variables.expressions[size] = guarded(variables.decls[size], variables.expressions[size], reached)
+        variables.expressions[size] = guarded(variables.decls[size], variables.expressions[size], reached_if)
     for product, factors in variables.factors.items():
         variables.expressions[product] = product_text(*factors, variables.expressions)
     outside = (Array(read.outside, i64, ()),) if read.outside else ()
@@ -168,7 +215,7 @@ def _read(macros: Macros, marked: Marked, name: str, pure: frozenset[str], calle
     function = _function(source, marked, name, body, (*shared, *outside), variables)
     verify(function, "source")
     sized = (variables.range_of(size) for size in function.sizes)
-    every = arrays | read.arrays
+    every = arrays | {name: array for name, array in read.arrays.items() if array.shape}  # as they are declared
     rows = tuple(pointer_rows(body, arrays, read))
     for each in rows:
         variables.expressions[each.array] = each.first
@@ -190,9 +237,11 @@ def _read(macros: Macros, marked: Marked, name: str, pure: frozenset[str], calle
         interleaved=interleaved(shared, variables),
         fixed=tuple(fixed(function, shared, variables)),
         rows=rows,
-        dead=_dead(marked, variables, shared),
+        dead=frozenset() if opaque is not None else _dead(marked, variables, shared),
+        texts=frozenset(opaque.texts if opaque is not None else ()),
+        declared=tuple(opaque.declared.values() if opaque is not None else ()),
         typed=typed(shared, variables),
-        assumptions=tuple(dict.fromkeys(chain(*reached.values(), *sized, proofs.assumptions))),
+        assumptions=tuple(dict.fromkeys(chain(*reached_if.values(), *sized, proofs.assumptions))),
         macros=expansions,
         conditions=conditions,
         taken=source.names | own,

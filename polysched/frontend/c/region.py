@@ -64,6 +64,9 @@ class Region:
     dead: frozenset[str] = frozenset()  # arrays of the function's own that nothing reads behind the region
     outside: str = ""  # a variable that the new text declares, for the calls that stay in their order, and
     calls: Mapping[str, tuple[int, str]] = field(default_factory=dict)  # such calls: parameters, and what they are in C
+    texts: frozenset[str] = frozenset()  # such calls that hold statements of the region, which may touch all arrays
+    declared: tuple[str, ...] = ()  # lines of C in front of the nest, for these
+    in_parts: str = ""  # why there are such texts: what no nest can be
     assumptions: tuple[str, ...]  # C conditions, in names visible at the region
     macros: tuple[Expansion, ...] = ()  # what they stood for, and
     conditions: tuple[Held, ...] = ()  # what held, where the text was read

@@ -13,6 +13,7 @@ from functools import partial, reduce
 from polysched.frontend.c.declarations import is_restrict
 from polysched.frontend.c.elements import UNKNOWN
 from polysched.frontend.c.expressions import Expressions
+from polysched.frontend.c.opaque.state import Kept
 from polysched.frontend.c.proofs import Proofs, c_text
 from polysched.frontend.c.variables import is_pointer
 from polysched.ir.dtypes import i64
@@ -33,6 +34,8 @@ def shaped(body: tuple[Stmt, ...], read: Expressions) -> tuple[tuple[Stmt, ...],
     arrays = dict(read.arrays)
     for name, node in read.products.items():
         rows = rows_of(_uses(name, body), read.proofs, named=read.variables.products)
+        if rows is None and read.opaque is not None:
+            raise Kept(read.variables.decls[name])
         if rows is None:
             message = f"subscript '{read.source.text(node)}' of '{name}' is not affine, and shows no rows"
             hint = f"write {name}[i * n + j] with j from 0 to n - 1, or declare {name}[][n]"
@@ -150,6 +153,8 @@ def _unknown_extent(name: str, body: tuple[Stmt, ...], read: Expressions) -> Exp
         is_own = not other.shape and not variables.is_exposed(variables.decls[other.name])
         is_other = not is_own and other.space == "global" and not variables.differ(array, other)
         if is_other and {name, other.name} & written:
+            if read.opaque is not None:
+                raise Kept(decl)
             message = f"nothing shows how far '{decl.spelling}' reaches, so whether it overlaps another array"
             raise read.source.error(decl, message, f"declare it restrict, or with its extent, as in {decl.spelling}[n]")
     variables.unbounded.add(name)

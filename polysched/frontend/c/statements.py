@@ -47,6 +47,12 @@ from polysched.frontend.c.flow.finals import final_value
 from polysched.frontend.c.flow.inline import calls_of, inlined
 from polysched.frontend.c.flow.steps import steps_in
 from polysched.frontend.c.loops import no_range, range_of
+from polysched.frontend.c.opaque.attempts import restore, saved
+from polysched.frontend.c.opaque.endless import endless, parts_of
+from polysched.frontend.c.opaque.state import Endless
+from polysched.frontend.c.opaque.statements import condition as opaque_condition
+from polysched.frontend.c.opaque.statements import declaration as opaque_declaration
+from polysched.frontend.c.opaque.statements import statement as opaque_statement
 from polysched.frontend.c.types import arithmetic, converted, dtype_of, promoted
 from polysched.frontend.c.variables import is_array, is_pointer
 from polysched.ir.build import conjunction
@@ -54,7 +60,22 @@ from polysched.ir.dtypes import boolean, i64
 from polysched.ir.effects import may_change
 from polysched.ir.node import stored, substitute
 from polysched.ir.node import walk as walk_ir
-from polysched.ir.nodes import COMPARISONS, Alloc, Array, Binary, Const, Expr, For, If, Load, Stmt, Store, Unary, Var
+from polysched.ir.nodes import (
+    COMPARISONS,
+    Alloc,
+    Array,
+    Binary,
+    Call,
+    Const,
+    Expr,
+    For,
+    If,
+    Load,
+    Stmt,
+    Store,
+    Unary,
+    Var,
+)
 from polysched.ir.text import show
 from polysched.model.affine import NotAffine
 
@@ -121,6 +142,21 @@ class Statements:
         return (*before, Store(flag, (), Const(False, boolean), loc))
 
     def statement(self, node: Node) -> tuple[Stmt, ...]:
+        """The statement; where the region may have such, its own text if it is no nest."""
+        if self.read.opaque is None or self.inside:
+            return self.read_statement(node)
+        before = saved(self)
+        try:
+            return self.read_statement(node)
+        except InputError as why:
+            if node.hash in self.read.opaque.whole - self.read.opaque.endless:
+                raise Endless(node) from why
+            if node.hash in self.read.opaque.whole or node.kind == CursorKind.DECL_STMT:
+                raise
+            restore(self, before)
+            return opaque_statement(self.read, node, why)
+
+    def read_statement(self, node: Node) -> tuple[Stmt, ...]:
         """The statement, and before it what the functions do that it calls."""
         if node.kind == CursorKind.IF_STMT:
             return (*self.hoisted(node), *self.plain(node))
@@ -226,6 +262,18 @@ class Statements:
             raise self.source.error(target, message, "assign another variable")
 
     def declaration(self, decl: Node) -> tuple[Stmt, ...]:
+        """What a declaration does; where the region may have such, by its own text if a nest cannot have it."""
+        if self.read.opaque is None or self.inside:
+            return self.read_declaration(decl)
+        before = saved(self)
+        try:
+            self.read.opaque.require_readable(self.source, decl)
+            return self.read_declaration(decl)
+        except InputError as why:
+            restore(self, before)
+            return opaque_declaration(self.read, decl, why)
+
+    def read_declaration(self, decl: Node) -> tuple[Stmt, ...]:
         error, name = self.source.error, decl.spelling
         if decl.kind != CursorKind.VAR_DECL:
             raise error(decl, "only variables can be declared in a region", "move the declaration before the region")
@@ -269,6 +317,8 @@ class Statements:
 
     def loop(self, node: Node) -> tuple[Stmt, ...]:
         """The loop, and before it what its head does with other variables; their steps end its body."""
+        if self.read.opaque is not None and node.hash in self.read.opaque.endless and (parts := parts_of(node)):
+            return endless(self, node, parts)
         head = head_of(node)
         if head is None:
             raise no_range(self.read, node)
@@ -381,6 +431,10 @@ class Statements:
             if isinstance(stmt, Store) and stmt.array in tested:
                 message = f"the body writes '{stmt.array}', which the condition of the loop reads"
                 raise self.source.error(node, message, "copy the bound to a variable before the loop")
+        texts = self.read.opaque.texts if self.read.opaque is not None else ()
+        if tested and any(isinstance(part, Call) and part.fn in texts for part in walk_ir(body)):
+            message = f"a statement that is kept may change '{min(tested)}', which the condition of the loop reads"
+            raise self.source.error(node, message, "copy the bound to a variable before the loop")
 
     def branch(self, node: Node) -> tuple[Stmt, ...]:
         test, then, *other = children(node)
@@ -388,8 +442,7 @@ class Statements:
 
     def branch_of(self, node: Node, test: Node, first: list[Node], second: list[Node]) -> tuple[Stmt, ...]:
         """What the condition steps comes before the branches."""
-        before, after = self.stepped(test)
-        cond = self.read.condition(test)
+        before, cond, after = self.tested(test)
         if after:
             holds = Array(self.variables.fresh("holds"), boolean, (), "private")
             tested = Alloc(holds, self.source.loc(test)), Store(holds.name, (), cond, self.source.loc(test))
@@ -399,6 +452,19 @@ class Statements:
         with self.read.given(Unary("!", cond)):
             other = self.block(second)
         return (*before, If(cond, then, other, self.source.loc(node)))
+
+    def tested(self, test: Node) -> tuple[tuple[Stmt, ...], Expr, tuple[Stmt, ...]]:
+        """What is done before a condition, what it is, and what is done after it."""
+        if self.read.opaque is None or self.inside:
+            before, after = self.stepped(test)
+            return before, self.read.condition(test), after
+        earlier = saved(self)
+        try:
+            before, after = self.stepped(test)
+            return before, self.read.condition(test), after
+        except InputError as why:
+            restore(self, earlier)
+            return *opaque_condition(self.read, test, why), ()
 
     def refused(self, node: Node) -> InputError:
         if node.kind == CursorKind.CALL_EXPR:

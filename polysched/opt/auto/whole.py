@@ -4,7 +4,8 @@
     out.text            the file; whatever is left alone is there byte for byte
     out.verdicts        each loop: what became of it, and why
 
-A nest that is refused makes way for those inside of it. All of it runs in a process that may die.
+A nest that is refused makes way for those inside of it, and so does one that is left and holds statements that stay as
+they are. All of it runs in a process that may die.
 """
 
 from __future__ import annotations
@@ -88,13 +89,16 @@ class _Trial:
         self.end = monotonic() + SECONDS_OF_FILE
         self.outcomes: list[Outcome] = []
         self.verdicts: list[Verdict] = []
+        self.is_in_parts = False  # does the last loop hold statements that stay as they are?
 
     def take(self, loop: Loop) -> None:
-        """Replaces the loop, or those inside of it where it is refused."""
+        """Replaces the loop, or those inside of it where it is refused, or left and no nest as a whole."""
+        self.is_in_parts = False
         verdict = self.verdict(loop)
         self.verdicts.append(verdict)
+        tries_inside = verdict.how == "refused" or (verdict.how == "left" and self.is_in_parts)
         for inner in loop.inside:
-            if verdict.how == "refused":
+            if tries_inside:
                 self.take(inner)
             else:
                 self.verdicts += (replace(Verdict.of(each), how="inside") for each in inner.every())
@@ -113,18 +117,24 @@ class _Trial:
         except (PolyschedError, RuntimeError) as error:
             why = _reason(error) if isinstance(error, PolyschedError) else f"polysched failed: {error}"
             return replace(found, how="refused", why=why, seconds=monotonic() - begun)
+        self.is_in_parts = bool(outcome.in_parts)
         if not outcome.is_kept:
             self.outcomes.append(outcome)
         found = replace(found, seconds=monotonic() - begun)
         said = f"; its {construct.text} {'stays' if outcome.is_kept else 'is replaced'}" if construct else ""
+        said = f"{said}; parts of it are no nest: {_one_line(outcome.in_parts)}" if outcome.in_parts else said
         if outcome.is_kept:
             return replace(found, how="left", why=f"{outcome.summary}{said}")
         return replace(found, how="taken", why=f"{outcome.summary}; {outcome.gains}{said}")
 
 
 def _reason(error: PolyschedError) -> str:
-    """On one line, with the place behind it."""
-    message = str(error).partition("\n")[0].strip()
+    return _one_line(str(error))
+
+
+def _one_line(error: str) -> str:
+    """A message with its place behind it."""
+    message = error.partition("\n")[0].strip()
     found = re.fullmatch(r"(.+:\d+:\d+): (.*)", message)
     return f"{found[2]} ({found[1]})" if found else message
 
@@ -156,10 +166,12 @@ def _loops(build: Build) -> tuple[Loop, ...]:
 def _outcome(build: Build, job: Job, loop: Loop) -> Outcome:
     construct = loop.construct
     span = _whole_lines(build.data, begins(build.data).get(loop.begin, loop.begin), loop.end)
-    region = file_of(_read(build)[0], [pair_around(*span)], build.pure).region(0)
+    keeps_texts = construct is None  # whose clauses give variables to each thread
+    region = file_of(_read(build)[0], [pair_around(*span)], build.pure, keeps_texts=keeps_texts).region(0)
     if construct is not None:
         _require_own(region, construct)
-    return outcome_of(region, build.data, replace(job, has_threads=construct is not None))
+    outcome = outcome_of(region, build.data, replace(job, has_threads=construct is not None))
+    return replace(outcome, in_parts=region.in_parts)
 
 
 def _require_own(region: Region, construct: Construct) -> None:

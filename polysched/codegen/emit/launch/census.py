@@ -14,7 +14,7 @@ from polysched.ir.dtypes import boolean, i64
 from polysched.ir.integers.bounds import Range, range_of
 from polysched.ir.integers.polynomial import Polynomial
 from polysched.ir.node import children, walk
-from polysched.ir.nodes import DIVISIONS, Binary, Call, Cast, Const, Expr, For, Function, Let, Load, Store, Var
+from polysched.ir.nodes import DIVISIONS, TOUCHED, Binary, Call, Cast, Const, Expr, For, Function, Let, Load, Store, Var
 
 
 class Census:
@@ -30,7 +30,9 @@ class Census:
 
     @cached_property
     def written(self) -> frozenset[str]:
-        return frozenset(node.array for node in self.nodes if isinstance(node, Store))
+        """Arrays that the kernel's own text stores to."""
+        stores = (node for node in self.nodes if isinstance(node, Store))
+        return frozenset(s.array for s in stores if not (isinstance(s.value, Call) and s.value.fn == TOUCHED))
 
     @cached_property
     def read(self) -> frozenset[str]:

@@ -142,6 +142,32 @@ class Macros:
                 if ours and is_between and not include.is_of_system and self.is_skipped(path, include.offset):
                     yield ours[0], path, include.offset
 
+    def repeated(self, name: str) -> frozenset[str] | None:
+        """The names that decide what a macro is that several files define, each alike under the same tests; None if
+        they differ. So it is the same behind each of them."""
+        if name not in self._repeated:
+            each = [tuple(_defined(directives, name)) for directives in self.files.values()]
+            each = [found for found in each if found]
+            are_alike = len(each) > 1 and set(each) == {each[0]} and all(body is not None for _, body, _ in each[0])
+            tests = {test for chain, _, _ in each[0] for test in chain} if are_alike else set()
+            names = (token.text for test in tests for token in tokens(test) if token.is_name)
+            reached = frozenset().union(*(self.reached(each) for each in names if each != "defined"))
+            self._repeated[name] = reached if are_alike and name not in reached else None
+        return self._repeated[name]
+
+    def is_settled(self, name: str, place: Order) -> bool:
+        """Has one of the files that define the macro done so before the place, and is none about to?"""
+        orders = (
+            [self.order(path, one.offset) for one in directives.definitions if one.name == name]
+            for path, directives in self.files.items()
+        )
+        ends = [(min(each), max(each)) for each in orders if each]
+        return any(last < place for _, last in ends) and not any(first < place < last for first, last in ends)
+
+    @cached_property
+    def _repeated(self) -> dict[str, frozenset[str] | None]:
+        return {}
+
     # --- what a text stands for
 
     def meanings(self, texts: list[str], begin: int, end: int) -> list[str] | None:
@@ -163,6 +189,17 @@ class Macros:
         if len(found) < len(texts):
             return None
         return [found[f"polysched_{k}"] for k in range(len(texts))]
+
+
+def _defined(directives: Directives, name: str) -> Iterator[tuple[tuple[str, ...], str | None, bool]]:
+    """The definitions of a macro in a file: the tests before each, its body, and whether it takes arguments."""
+    for one in (one for one in directives.definitions if one.name == name):
+        chain: list[str] = []
+        for k, conditional in enumerate(directives.conditionals):
+            if conditional.encloses(one.offset, one.offset) and not (directives.is_guarded and k == 0):
+                chain += (branch.test for branch in conditional.branches if branch.begin <= one.offset)
+        body = " ".join(one.body.split()) if one.body is not None else None
+        yield tuple(chain), body, one.takes_arguments
 
 
 def _macro(definition: Node) -> Macro:

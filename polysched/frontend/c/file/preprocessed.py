@@ -183,6 +183,11 @@ def _same(macros: Macros, names: Iterable[str], place: tuple[str, int], at: Orde
     """The conditions under which none of the macros is another one at the region than at the place; InputError if one
     may be in any case."""
     for name, path, offset in macros.changed(names, macros.order(*place), at):
+        again = macros.repeated(name)
+        ends = macros.order(*place), at
+        if again is not None and not again & frozenset(names) and all(macros.is_settled(name, end) for end in ends):
+            yield from _same(macros, again, place, at, what)
+            continue
         conditional = _leaving_out(macros, path, offset)
         if conditional is None:
             message = f"'{name}' may change here, between a region and '{what}', on which that depends"
