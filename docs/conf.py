@@ -12,12 +12,8 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 
-from jupyter_client import KernelManager  # noqa: E402
-
-from docs.site_parts import docstrings, gallery, results  # noqa: E402
+from docs.site_parts import accessible, docstrings, gallery, results  # noqa: E402
 from polysched import __version__  # noqa: E402
-
-KernelManager.transport.default_value = "ipc"  # notebooks run without a port that others can reach
 
 project = "polysched"
 author = "the authors of polysched"
@@ -54,6 +50,7 @@ def _measurements_in_the_site(app, name: str, text: list[str]) -> None:
 
 
 def setup(app) -> None:
+    accessible.connect(app)
     docstrings.connect(app)
     app.connect("builder-inited", _generate)
     app.connect("source-read", _measurements_in_the_site)

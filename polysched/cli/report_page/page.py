@@ -18,8 +18,8 @@ MARK = "<!DOCTYPE html>\n<!-- a report of polysched -->\n"  # how one begins
 _HERE = Path(__file__).parent
 
 
-def page(place: str, nests: Sequence[Compiled]) -> str:
-    """The HTML text; `place` is where the nests were found."""
+def page(place: str, nests: Sequence[Compiled], measured: Sequence[str] = ()) -> str:
+    """The HTML text; `place` is where the nests were found, and `measured` what each took, if they were run."""
     names = [f"nest{k}" for k in range(1, len(nests) + 1)]
     title = f"{place}: report of polysched"
     links = (tag("li", tag("a", done.nest.name, href=f"#{name}")) for name, done in zip(names, nests, strict=True))
@@ -35,7 +35,7 @@ def page(place: str, nests: Sequence[Compiled]) -> str:
         "body",
         tag("header", tag("h1", Path(place).name), tag("p", f"a report of polysched {__version__}", class_="about")),
         tag("nav", tag("ul", *links), aria_label="nests") if len(nests) > 1 else Html(""),
-        tag("main", *(nest_html(name, done) for name, done in zip(names, nests, strict=True))),
+        tag("main", *map(nest_html, names, nests, measured or [""] * len(nests))),
         tag("script", Html((_HERE / "report.js").read_text())),
     )
     return f"{MARK}{tag('html', joined(head, body, separator=chr(10)), lang='en')}\n"

@@ -1,0 +1,24 @@
+"""All of a page within reach of keys and screen readers: what scrolls can be focused, and captions have a level."""
+
+from __future__ import annotations
+
+CHANGES = {
+    "body": {
+        "<pre>": '<pre tabindex="0">',
+        '<div class="table-wrapper': '<div tabindex="0" class="table-wrapper',
+    },
+    "furo_navigation_tree": {'role="heading"': 'role="heading" aria-level="2"'},
+}
+
+
+def connect(app) -> None:
+    app.connect("html-page-context", _mend, priority=900)  # after the theme
+
+
+def _mend(app, page: str, template: str, context: dict[str, object], doctree) -> None:
+    for part, changes in CHANGES.items():
+        text = context.get(part)
+        if isinstance(text, str):
+            for old, new in changes.items():
+                text = text.replace(old, new)
+            context[part] = text
