@@ -1,7 +1,11 @@
-"""All of a page within reach of keys and screen readers: what scrolls can be focused, and captions have a level."""
+"""All of a page within reach of keys and screen readers: what scrolls can be focused, captions have a level, and the
+parameters of a long signature, which Sphinx lists as definitions of nothing, are lines."""
 
 from __future__ import annotations
 
+import re
+
+PARAMETERS = re.compile(r"<dl>\n((?:<dd><em class=\"sig-param\">.*</dd>\n)+)</dl>")
 CHANGES = {
     "body": {
         "<pre>": '<pre tabindex="0">',
@@ -21,4 +25,8 @@ def _mend(app, page: str, template: str, context: dict[str, object], doctree) ->
         if isinstance(text, str):
             for old, new in changes.items():
                 text = text.replace(old, new)
-            context[part] = text
+            context[part] = PARAMETERS.sub(_as_lines, text)
+
+
+def _as_lines(found: re.Match[str]) -> str:
+    return found[1].replace("<dd>", '<div style="margin-left: 2em">').replace("</dd>", "</div>")
