@@ -32,7 +32,7 @@ myst_heading_anchors = 3
 smartquotes = False
 nb_merge_streams = True
 nb_execution_mode = "force"
-nb_execution_timeout = 120
+nb_execution_timeout = 300
 nb_execution_raise_on_error = True
 
 autodoc_typehints = "signature"

@@ -81,8 +81,7 @@ def _trees(done: Compiled) -> Html:
 
 
 def _tree(title: str, tree: Tree) -> Html:
-    inside = tag("div", tree_html(tree), class_="tree-pane", tabindex=0, role="region", aria_label=f"tree: {title}")
-    return tag("figure", tag("figcaption", title), inside)
+    return tag("figure", tag("figcaption", title), tree_html(tree, f"tree: {title}"))
 
 
 def _decisions(done: Compiled) -> Html:
