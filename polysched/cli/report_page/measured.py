@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 
 from polysched.check.trials.data import Source
@@ -28,5 +29,10 @@ def measured(done: Compiled) -> str:
     except (BudgetExceeded, InputError, LaunchError, ToolchainError) as error:
         return f"no: {error}"
     at = f"at {in_words(sizes)}: " if sizes else ""
-    found, plain_order = duration(1e-3 * ours.min), duration(1e-3 * source.min)
-    return f"{at}as found {found}, in source order {plain_order}, the least of ten runs each"
+    found, in_order = duration(1e-3 * ours.min), duration(1e-3 * source.min)
+    return f"{at}as found {found}, in source order {in_order}, the least of ten runs each, at a load of {_load()}"
+
+
+def _load() -> str:
+    """Of the machine: threads that wait for a processor make others wait at each barrier."""
+    return f"{os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
