@@ -113,7 +113,8 @@ def test_the_verdict_comes_first(tmp_path):
     found = rows_of_the_verdict(out.read_text())
     assert list(found) == ["Threads", "Tiles", "SIMD", "Predicted", "Measured"]
     assert found["SIMD"] == "t + i" and "in wavefronts" in found["Tiles"]
-    assert re.fullmatch(r"at T = \d+, n = \d+: as found .* [mu]?s, in source order .* runs each, at a load .*", found["Measured"])
+    times = r"at T = \d+, n = \d+: as found .* [mu]?s, in source order .* runs each, at a load of .*"
+    assert re.fullmatch(times, found["Measured"])
     assert main(["report", f"{path}:two", "-o", str(out)]) == 0
     found = rows_of_the_verdict(out.read_text())
     assert {found[name] for name in ("Threads", "Tiles", "SIMD")} == {"none"}
