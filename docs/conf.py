@@ -12,8 +12,13 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 
+from nbclient import NotebookClient  # noqa: E402
+
 from docs.site_parts import accessible, docstrings, gallery, results  # noqa: E402
 from polysched import __version__  # noqa: E402
+
+# Kernels warn that they talk over a port, which they do on this machine alone.
+NotebookClient.extra_arguments.default_args = (["--log-level=ERROR"],)
 
 project = "polysched"
 author = "the authors of polysched"

@@ -20,12 +20,15 @@ def connect(app) -> None:
 
 
 def _mend(app, page: str, template: str, context: dict[str, object], doctree) -> None:
-    for part, changes in CHANGES.items():
-        text = context.get(part)
-        if isinstance(text, str):
-            for old, new in changes.items():
-                text = text.replace(old, new)
-            context[part] = PARAMETERS.sub(_as_lines, text)
+    for part in CHANGES:
+        if isinstance(text := context.get(part), str):
+            context[part] = mended(part, text)
+
+
+def mended(part: str, text: str) -> str:
+    for old, new in CHANGES[part].items():
+        text = text.replace(old, new)
+    return PARAMETERS.sub(_as_lines, text)
 
 
 def _as_lines(found: re.Match[str]) -> str:
