@@ -1,6 +1,6 @@
 # make demo: the main job on real nests. make test: lint, types and the tests that protect a change.
 # make test-all: the long tests, which CI runs too. make docs: the site, in build/docs. All make .venv and install what
-# they need first.
+# they need first. make bench: the tables of benchmarks/RESULTS.md again; make bench ONLY=stages: some of them.
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -9,9 +9,9 @@ PYTEST := $(BIN)/python -m pytest -q -rs -n logical --dist worksteal
 # Tests start many processes, which would compile every module anew.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test lint types quick test-all docs clean
+.PHONY: demo test lint types quick test-all docs bench clean
 
-demo test lint types quick test-all: .venv/installed
+demo test lint types quick test-all bench: .venv/installed
 
 demo:
 	$(BIN)/polysched demo
@@ -35,6 +35,9 @@ test-all:
 docs: .venv/docs
 	$(BIN)/python -m sphinx -q -W --keep-going -d build/doctrees docs build/docs
 	@echo build/docs/index.html
+
+bench:
+	$(BIN)/python -m benchmarks $(ONLY)
 
 .venv/docs: .venv/installed
 	$(BIN)/python -m pip install --quiet --editable ".[docs]"

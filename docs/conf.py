@@ -12,8 +12,13 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 
-from docs.site_parts import docstrings, gallery, results  # noqa: E402
+from nbclient import NotebookClient  # noqa: E402
+
+from docs.site_parts import accessible, docstrings, gallery, results  # noqa: E402
 from polysched import __version__  # noqa: E402
+
+# Kernels warn that they talk over a port, which they do on this machine alone.
+NotebookClient.extra_arguments.default_args = (["--log-level=ERROR"],)
 
 project = "polysched"
 author = "the authors of polysched"
@@ -32,7 +37,7 @@ myst_heading_anchors = 3
 smartquotes = False
 nb_merge_streams = True
 nb_execution_mode = "force"
-nb_execution_timeout = 120
+nb_execution_timeout = 300
 nb_execution_raise_on_error = True
 
 autodoc_typehints = "signature"
@@ -50,6 +55,7 @@ def _measurements_in_the_site(app, name: str, text: list[str]) -> None:
 
 
 def setup(app) -> None:
+    accessible.connect(app)
     docstrings.connect(app)
     app.connect("builder-inited", _generate)
     app.connect("source-read", _measurements_in_the_site)

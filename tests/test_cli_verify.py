@@ -151,3 +151,10 @@ def test_what_cannot_be_verified(nest, kernel, arguments, message, capsys):
     place = arguments[0].replace("FILE.cu", str(kernel)).replace("FILE.py", str(nest))
     assert main(["verify", place, *arguments[1:]]) == 2
     assert capsys.readouterr().err.startswith(message.replace("FILE.py", str(nest)))
+
+
+def test_a_kernel_is_named_behind_its_file(kernel, capsys):
+    assert main(["verify", f"{kernel}:copy", *RUN]) == 0
+    assert "no races" in capsys.readouterr().out
+    assert main(["verify", f"{kernel}:copied", *RUN]) == 2
+    assert "copied" in capsys.readouterr().err

@@ -26,6 +26,30 @@ def test_parts_of_the_package_are_imported_as_ever():
     assert importlib.import_module("polysched.operators") is ps.operators
 
 
+def test_what_is_not_used_is_not_loaded():
+    parts = ["numpy", "islpy", "scipy", "highspy", "clang", "onnx"]
+    parts += [f"polysched.{unit}" for unit in ("codegen", "runtime", "check", "networks", "cli")]
+    program = f"""
+import sys
+import polysched as ps
+
+def loaded():
+    return [name for name in {parts} if name in sys.modules]
+
+print(loaded())
+ps.nest, ps.f64, ps.size
+print(loaded())
+"""
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["[]", "['numpy', 'islpy']"]
+
+
+def test_a_name_stays_itself_where_its_module_is_called_alike():
+    program = "import polysched.counts, polysched as ps; print(type(ps.counts).__name__)"
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == "function\n"
+
+
 def test_the_version_is_known():
     assert re.fullmatch(r"\d+\.\d+\.\d+", ps.__version__)
 

@@ -35,7 +35,8 @@ def is_known(*args, **kwargs):
 
 def forget_the_compiler():
     """As in a new process."""
-    for function in (toolchain._compiler, toolchain._supported, toolchain._is_known, toolchain.processor):
+    asked = (toolchain._compiler, toolchain._supported, toolchain._is_known, toolchain.has_openmp, toolchain.processor)
+    for function in asked:
         function.cache_clear()
 
 

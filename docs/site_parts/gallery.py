@@ -142,4 +142,4 @@ def _folded(title: str, language: str, text: str) -> str:
 
 def _scrolling(svg: str) -> str:
     svg = re.sub(r"min-width:([\d.]+)in", lambda match: f"min-width:{min(float(match[1]), LEAST)}in", svg, count=1)
-    return f'<div style="overflow-x: auto; --flow: {FLOW}">\n{svg}\n</div>'
+    return f'<div style="overflow-x: auto; --flow: {FLOW}" tabindex="0">\n{svg}\n</div>'

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from matplotlib.figure import Figure
 
 from docs.site_parts import results_plots
+from docs.site_parts.results_piece import Piece
 from docs.site_parts.results_plots import Ratio
 from docs.site_parts.results_ratios import judge
+from docs.site_parts.results_records import with_records
 from docs.site_parts.results_tables import Table, read
 
 SOURCE = Path(__file__).parents[2] / "benchmarks" / "RESULTS.md"
 BLOCK = re.compile(r"^```\n(?P<printed>.*?)\n```$|(?P<piped>(?:^\|[^\n]*\n?)+)|^(?P<heading>#+ [^\n]*)$", re.M | re.S)
 LINK = re.compile(r"\[([^]]+)\]\(([^)\s]+)\)")
-UNIT = r"\b(ms|us|milliseconds|microseconds|seconds|sectors)\b"
 LOST = 0.95
 LEAST = 0.004  # what is written as 0.00
 LONG = 15  # lines of a table that is folded
@@ -27,25 +27,10 @@ TO_READ = (
 )
 
 
-@dataclass
-class Piece:
-    """A paragraph, heading or table of the page, and what it is in and after."""
-
-    text: str
-    section: str
-    context: str = ""
-    tables: list[Table] = field(default_factory=list)
-
-    def unit(self) -> str:
-        found = re.search(UNIT, " ".join(line for table in self.tables for line in table.header))
-        found = found or re.search(UNIT, f"{self.text.splitlines()[0]} {self.context}")
-        return found[0] if found else ""
-
-
 def write(folder: Path) -> None:
     """The page and its pictures."""
     folder.mkdir(parents=True, exist_ok=True)
-    pieces = [*pieces_of(SOURCE.read_text())]
+    pieces = [*with_records([*pieces_of(SOURCE.read_text())])]
     first = next(k for k, piece in enumerate(pieces) if piece.text.startswith("## "))
     body = [_shown(piece, k, folder) for k, piece in enumerate(pieces)]
     page = "".join([*body[:first], _what_is_lost(pieces, folder), *body[first:]])

@@ -25,7 +25,7 @@ from polysched.runtime.calibrate import calibrated
 from polysched.runtime.gpu.cuda_compile import find_cuda_compiler
 from polysched.runtime.gpu.cuda_driver import INSTEAD, on_gpu
 from polysched.runtime.gpu.opencl import opencl_library
-from polysched.runtime.toolchain import compile_shared, find_compiler
+from polysched.runtime.toolchain import compile_shared, find_compiler, has_openmp
 from polysched.runtime.vector_math import libmvec_has
 from polysched.support.version import __version__
 
@@ -57,6 +57,8 @@ _INDENT = " " * 23
 
 
 def _threads() -> str:
+    if not has_openmp(find_compiler()):
+        raise ToolchainError("the C compiler links no OpenMP: kernels run on one thread; install libgomp, or gcc")
     path = compile_shared("#include <omp.h>\nint threads(void) { return omp_get_max_threads(); }\n", "threads")
     return f"{ctypes.CDLL(str(path)).threads()} threads"
 

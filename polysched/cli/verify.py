@@ -46,6 +46,9 @@ def run(given: argparse.Namespace) -> int:
     nests cannot be run."""
     if given.place.endswith(".cu"):
         return _verify_cuda(given)
+    if ".cu:" in given.place:
+        given.place, _, given.kernel = given.place.replace(".cu:", ".cu\0", 1).partition("\0")
+        return _verify_cuda(given)
     if given.arg or given.kernel or given.grid or given.block or given.dynamic_shared:
         names = "--arg, --kernel, --grid, --block and --dynamic-shared"
         raise InputError(f"{names} are for CUDA files", hint="of nests, --sizes can be given")

@@ -74,6 +74,10 @@ class Expressions:
                 return self.literal(node)
             case ast.Name():
                 return self.name(node)
+            case ast.Call(ast.Name("len"), [ast.Name(id=name)], []) if name in self.scope.arrays:
+                return self.extent(name, 0)
+            case ast.Subscript(ast.Attribute(ast.Name(id=name), "shape"), axis) if name in self.scope.arrays:
+                return self.extent(name, _integer(axis))
             case ast.Subscript():
                 array, index = self.element(node)
                 return Typed(Load(array.name, index, array.dtype))
@@ -128,6 +132,14 @@ class Expressions:
         return converted(value, i64)
 
     # --- names and elements
+
+    def extent(self, name: str, axis: int | None) -> Typed:
+        """len(a), a.shape[1]: an extent as the annotation has it, which calls are held to."""
+        shape = self.scope.arrays[name].shape
+        if axis is None or not -len(shape) <= axis < len(shape):
+            hint = f"it has {counted(len(shape), 'dimension')}, as in {name}.shape[0]"
+            raise InputError(f"'{name}' has no such extent", None, hint)
+        return Typed(shape[axis], weak=True)
 
     def literal(self, node: ast.Constant) -> Typed:
         match node.value:
@@ -221,6 +233,15 @@ class Expressions:
             message = f"the arguments of '{ast.unparse(node.func)}' must be plain"
             raise InputError(message, None, "write each in its place, without keyword and star")
         return call(module, name, [self.value(arg) for arg in node.args])
+
+
+def _integer(node: ast.expr) -> int | None:
+    match node:
+        case ast.Constant(int(value)):
+            return value
+        case ast.UnaryOp(ast.USub(), ast.Constant(int(value))):
+            return -value
+    return None
 
 
 SYMBOLS: dict[type[ast.operator], str] = {

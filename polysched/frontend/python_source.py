@@ -73,7 +73,7 @@ def definition_of(function: Callable[..., Any]) -> tuple[Source, ast.FunctionDef
     try:
         lines, _ = inspect.findsource(function)
     except OSError:
-        loc, hint = Loc(code.co_filename, code.co_firstlineno, 1), "write it in a file, or give its text to parse_nest"
+        loc, hint = Loc(code.co_filename, code.co_firstlineno, 1), "write it in a file or a notebook"
         raise InputError(f"the source of '{name}' is not available", loc, hint) from None
     source, tree = _parse("".join(lines), code.co_filename, 1)
     for definition in (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)):

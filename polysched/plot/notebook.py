@@ -27,6 +27,7 @@ def notebook_html(
 def _picture(scop: Scop, dependences: Dependences, trees: Mapping[str, Tree]) -> Html:
     unique = sha256("\n".join(map(str, trees.values())).encode()).hexdigest()[:8]  # pages hold several
     try:
-        return Html(inline_svg(plot(scop, dependences, trees), f"picture-{unique}"))
+        svg = Html(inline_svg(plot(scop, dependences, trees), f"picture-{unique}"))
     except (PolyschedError, ValueError) as error:
         return tag("p", f"no picture: {error}")
+    return tag("div", svg, style="overflow-x:auto", tabindex=0, role="region", aria_label="order of iterations")

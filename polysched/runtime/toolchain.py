@@ -17,6 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from polysched.errors import ToolchainError
@@ -25,7 +26,8 @@ from polysched.runtime.cache import cached, remember, remembered
 # Integers wrap, and floats round once per operation; nothing here changes a bit of a result.
 ROUND_EACH = "-ffp-contract=off"
 EXACT = ("-fwrapv", ROUND_EACH, "-fno-math-errno", "-fno-trapping-math")
-C_FLAGS = ("-std=gnu11", "-O3", "-march=native", "-mprefer-vector-width=512", "-fopenmp", *EXACT)
+THREADS = "-fopenmp"
+C_FLAGS = ("-std=gnu11", "-O3", "-march=native", "-mprefer-vector-width=512", THREADS, *EXACT)
 # What fast_math allows besides. Not -ffast-math, which assumes that NaN and infinity never occur, and with which, as
 # with -funsafe-math-optimizations, gcc before 13 links code that flushes denormals to zero in the whole process.
 FAST = (
@@ -36,7 +38,8 @@ FAST = (
 COPIES_AS_LOOPS = "-fno-tree-loop-distribute-patterns"
 NO_F16_UNIT = "-mno-avx512fp16"  # gcc 12 writes masks to vmovsh that the assembler refuses
 LOCALS_AS = "-ftrivial-auto-var-init="  # what variables hold that have no value: "pattern" or "zero"
-_OPTIONAL = ("-march=native", COPIES_AS_LOOPS, NO_F16_UNIT, f"{LOCALS_AS}pattern", f"{LOCALS_AS}zero")
+_SIMD_ALONE = "-fopenmp-simd"
+_OPTIONAL = ("-march=native", _SIMD_ALONE, COPIES_AS_LOOPS, NO_F16_UNIT, f"{LOCALS_AS}pattern", f"{LOCALS_AS}zero")
 
 _VARIABLES = {"c": ("POLYSCHED_CC", "CC"), "c++": ("POLYSCHED_CXX", "CXX")}
 _COMMANDS = {"c": ("cc", "gcc", "clang"), "c++": ("c++", "g++", "clang++")}
@@ -154,16 +157,29 @@ def _supported(compiler: Compiler, flags: tuple[str, ...]) -> tuple[str, ...]:
     """The flags without the optional ones that the compiler does not know, as -march=native of a new machine."""
     if "clang" not in compiler.version and re.search(r" 12\.\d+\.\d+", compiler.version):
         flags = (*flags, NO_F16_UNIT)
+    if THREADS in flags and not has_openmp(compiler):
+        flags = tuple(_SIMD_ALONE if flag == THREADS else flag for flag in flags)
     return tuple(flag for flag in flags if flag not in _OPTIONAL or _is_known(compiler, flag))
 
 
 @cache
+def has_openmp(compiler: Compiler) -> bool:
+    """Does it link programs with threads? A library may be missing, which kernels then do without: on one thread."""
+    with TemporaryDirectory() as folder:
+        return _runs(compiler, THREADS, "-shared", "-fPIC", "-x", "c", os.devnull, "-o", str(Path(folder, "empty.so")))
+
+
+@cache
 def _is_known(compiler: Compiler, flag: str) -> bool:
+    return _runs(compiler, flag, "-E", "-x", "c", os.devnull, "-o", os.devnull)
+
+
+def _runs(compiler: Compiler, flag: str, *others: str) -> bool:
     what = ("flag", flag, processor(), *_identity(compiler.command))
     if remembered(what, ".txt") is not None:
         return True
     try:
-        is_known = _run([*compiler.command, flag, "-E", "-x", "c", os.devnull, "-o", os.devnull]).returncode == 0
+        is_known = _run([*compiler.command, flag, *others]).returncode == 0
     except OSError:  # the compiler is gone, which its next run will say
         return False
     if is_known:  # a failure may have other causes

@@ -150,6 +150,13 @@ def augmented(a: i64["n"], b: f64["n"], n: size):
         b[i] **= 2
 
 
+@nest
+def extents(a: f64["n", "n + 1"], b: f64["n"], n: size):
+    for i in range(len(b)):
+        for j in range(a.shape[1] - 1):
+            b[i] = b[i] * a[i, j + 1] + a.shape[-1]
+
+
 def ensure(result: Nest, n: int) -> None:
     """The interpreter and Python leave the same bits."""
     arguments = arguments_for(result.function, random.Random(n), n)
@@ -160,7 +167,7 @@ def ensure(result: Nest, n: int) -> None:
         np.testing.assert_array_equal(array, arguments[name], err_msg=name, strict=True)
 
 
-NESTS = [seidel, lu, steps, guards, scalars, carried, indirect, rank_zero, functions, augmented]
+NESTS = [seidel, lu, steps, guards, scalars, carried, indirect, rank_zero, functions, augmented, extents]
 
 
 @pytest.mark.parametrize("n", [1, 2, 7])
@@ -276,7 +283,7 @@ def test_source_not_available() -> None:
     with pytest.raises(InputError) as error:
         nest(scope["f"])
     assert str(error.value) == (
-        "<string>:1:1: the source of 'f' is not available\nhint: write it in a file, or give its text to parse_nest"
+        "<string>:1:1: the source of 'f' is not available\nhint: write it in a file or a notebook"
     )
 
 

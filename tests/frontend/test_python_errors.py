@@ -264,9 +264,17 @@ a.T[0, 0] = 1
 ^ the attribute 'a.T' cannot be in a nest
 hint: pass the value as a parameter, as in n: ps.size
 
-b[0] = a.shape[0]
+b[0] = a.shape
        ^ the attribute 'a.shape' cannot be in a nest
 hint: pass the value as a parameter, as in n: ps.size
+
+b[0] = a.shape[2]
+       ^ 'a' has no such extent
+hint: it has 2 dimensions, as in a.shape[0]
+
+b[0] = b.shape[n]
+       ^ 'b' has no such extent
+hint: it has 1 dimension, as in b.shape[0]
 
 b[0] = config.N
        ^ the attribute 'config.N' cannot be in a nest

@@ -83,6 +83,58 @@ def test_the_excerpt_is_the_function_alone(file):
     assert [id_ for id_ in parsed.lines if "-s" in id_] == [f"nest1-s{line}" for line in range(10, 17)]
 
 
+PYTHON = """\
+import polysched as ps
+@ps.nest
+def one(a: ps.f64["T + 1", "n"], T: ps.size, n: ps.size):
+    for t in range(T):
+        for i in range(1, n - 1):
+            a[t + 1, i] = a[t, i - 1] + a[t, i + 1]
+@ps.nest
+def two(a: ps.f64["n"], n: ps.size):
+    for i in range(1, n):
+        a[i] = a[i - 1] * a[i - 1]
+"""
+
+
+def test_the_excerpt_of_a_python_file_is_one_nest(tmp_path):
+    path, out = tmp_path / "nests.py", tmp_path / "out.html"
+    path.write_text(PYTHON)
+    for name, lines in {"one": range(2, 7), "two": range(7, 11)}.items():
+        assert main(["report", f"{path}:{name}", "-o", str(out)]) == 0
+        shown = [id_ for id_ in Page(out.read_text()).lines if "-s" in id_]
+        assert shown == [f"nest1-s{line}" for line in lines]
+
+
+def test_the_verdict_comes_first(tmp_path):
+    path, out = tmp_path / "nests.py", tmp_path / "out.html"
+    path.write_text(PYTHON)
+    assert main(["report", f"{path}:one", "--time", "-o", str(out)]) == 0
+    found = rows_of_the_verdict(out.read_text())
+    assert list(found) == ["Threads", "Tiles", "SIMD", "Predicted", "Measured"]
+    assert found["SIMD"] == "t + i" and "in wavefronts" in found["Tiles"]
+    times = r"at T = \d+, n = \d+: as found .* [mu]?s, in source order .* runs each, at a load of .*"
+    assert re.fullmatch(times, found["Measured"])
+    assert main(["report", f"{path}:two", "-o", str(out)]) == 0
+    found = rows_of_the_verdict(out.read_text())
+    assert {found[name] for name in ("Threads", "Tiles", "SIMD")} == {"none"}
+    assert main(["report", f"{path}:one", "--target", "cuda", "--time", "-o", str(out)]) == 0
+    found = rows_of_the_verdict(out.read_text())
+    assert found["Measured"] == "not for GPUs" and "on thread.x" in found["Blocks and threads"]
+
+
+def rows_of_the_verdict(text: str) -> dict[str, str]:
+    (verdict,) = re.findall(r'<dl class="verdict">(.*?)</dl>', text)
+    assert text.index("<dl class=") < text.index("<h3>Code</h3>")
+    return dict(re.findall(r"<dt>(.*?)</dt>.*?<dd>(.*?)</dd>", verdict))
+
+
+def test_decisions_have_their_candidates_and_reasons(file):
+    text = page(str(file), [ps.optimize(ps.from_c(file)[1])])
+    assert re.search(r"<tr><td>tile.i</td><td>0</td><td>0, 8, .*?</td><td>it is alone in its band</td></tr>", text)
+    assert "compiled it in" in text and not re.search(r'class="about">C in \d+ ms', text)
+
+
 def test_a_source_that_has_changed_is_not_shown(file):
     done = ps.optimize(ps.from_c(file)[1])
     file.write_text("nothing\n" * 20)

@@ -1,14 +1,18 @@
 import ctypes
 import os
 import platform
+import re
 import shutil
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import polysched as ps
+from polysched.cli import main
 from polysched.errors import ToolchainError
 from polysched.runtime import toolchain
 from polysched.runtime.toolchain import (
@@ -20,6 +24,7 @@ from polysched.runtime.toolchain import (
     find_compiler,
 )
 
+# ruff: noqa: F821
 ROOT = Path(__file__).parents[2]
 
 
@@ -81,7 +86,7 @@ def test_a_compiler_may_be_named_by_a_relative_path(monkeypatch, tmp_path):
 
 
 def _forget() -> None:
-    for function in (toolchain._compiler, toolchain._supported, toolchain._is_known):
+    for function in (toolchain._compiler, toolchain._supported, toolchain._is_known, toolchain.has_openmp):
         function.cache_clear()
 
 
@@ -150,6 +155,27 @@ def test_flags_that_the_compiler_does_not_know_are_left_out(monkeypatch, tmp_pat
     text = "int seven(void) { return 7; }\n"
     library = ctypes.CDLL(str(compile_shared(text, "seven", flags=(*C_FLAGS, COPIES_AS_LOOPS))))
     assert library.seven() == 7
+
+
+def test_without_openmp_kernels_run_on_one_thread(monkeypatch, tmp_path, capsys):
+    """As by a compiler whose library is missing: it takes the flag, and does not link."""
+    lacking = tmp_path / "lacking"
+    lacking.write_text('#!/bin/sh\ncase " $* " in *" -fopenmp "*) echo "no libgomp" >&2; exit 1; esac\nexec cc "$@"\n')
+    lacking.chmod(0o755)
+    monkeypatch.setenv("POLYSCHED_CC", str(lacking))
+    assert not toolchain.has_openmp(find_compiler())
+    done, a = ps.optimize(doubled), np.ones(1_000_000)
+    assert "#pragma omp parallel" in str(done.source)
+    done(a=a)
+    assert a.min() == a.max() == 2.0
+    assert main(["doctor"]) == 0
+    assert re.search(r"missing +OpenMP .*\n +the C compiler links no OpenMP", capsys.readouterr().out)
+
+
+@ps.nest
+def doubled(a: ps.f64["n"], n: ps.size):
+    for i in range(n):
+        a[i] = 2.0 * a[i]
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the fault is in instructions of x86")

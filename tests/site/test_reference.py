@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import polysched as ps
+from docs.site_parts.accessible import mended
 from docs.site_parts.docstrings import restructured
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -42,3 +43,10 @@ def test_code_and_pictures_of_a_docstring_are_marked() -> None:
         r"See a\_b\|c.",
         "",
     ]
+
+
+def test_keys_and_screen_readers_reach_all_of_a_page() -> None:
+    page = '<pre>code</pre>\n<dl>\n<dd><em class="sig-param">nest</em>,</dd>\n</dl>'
+    lines = '<pre tabindex="0">code</pre>\n<div style="margin-left: 2em"><em class="sig-param">nest</em>,</div>\n'
+    assert mended("body", page) == lines
+    assert mended("furo_navigation_tree", '<p role="heading">') == '<p role="heading" aria-level="2">'

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
+from benchmarks.__main__ import commands
+from benchmarks.record import name_of, record
 from docs.site_parts import results_plots
 from docs.site_parts.results import Piece, _with_links, pieces_of, ratios_of
 from docs.site_parts.results_ratios import judge, kind
+from docs.site_parts.results_records import with_records
 from docs.site_parts.results_tables import Table, read
 
 SPEEDS = """\
@@ -152,3 +158,26 @@ def test_pieces_are_the_whole_text() -> None:
 def test_headings_skip_no_level() -> None:
     pieces = pieces_of("# A\n\n### B\n\n### C\n\n## D\n")
     assert [piece.text for piece in pieces if piece.text.startswith("#")] == ["# A", "## B", "### C", "## D"]
+
+
+def test_a_record_replaces_the_table_under_its_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "table.py").write_text(f"print({SPEEDS!r}.replace('1.54', '0.50'), end='')")
+    command = f"python {tmp_path}/table.py"
+    assert record(command, tmp_path / "results") and "gemm" in capsys.readouterr().out
+    assert not record("python -c 1/0", tmp_path / "results")
+    (kept,) = (tmp_path / "results").iterdir()
+    assert {"machine", "load", "date", "compiler", "seconds"} <= set(json.loads(kept.read_text()))
+    text = f"# Results\n\n## `{command}`\n\nWords.\n\n```\n{SPEEDS}```\n\n## `b`\n\n```\n{ABREAST}```\n"
+    pieces = [*with_records([*pieces_of(text)], tmp_path / "results")]
+    assert [(ratio.row, ratio.value) for ratio in ratios_of(pieces)][:2] == [("gemm", 0.5), ("seidel-2d", 1.72)]
+    assert [piece.text for piece in pieces if "load" in piece.text and "in 0 s." in piece.text]
+    assert sum(bool(piece.tables) for piece in pieces) == 2
+
+
+def test_the_commands_of_the_results_can_be_run_again() -> None:
+    found = commands()
+    assert "python -m benchmarks.stages" in found and not any("FILE" in each or "DIR" in each for each in found)
+    assert name_of("python -m benchmarks.polybench --dataset large") == "polybench-dataset-large"
+    for command in found:
+        module = Path(__file__).parents[2] / command.split()[2].replace(".", "/")
+        assert module.with_suffix(".py").exists() or (module / "__main__.py").exists()

@@ -19,6 +19,7 @@ from polysched.support.markup import Html, joined, spans, tag
 
 _COLOURS = 7  # of marks, in report.css
 _AROUND = 12  # lines that are shown around a nest, where no blank one comes before
+_FUNCTION = r"\s*(async +)?def \w|[A-Za-z_][^;=]*\([^;]*$"  # the first line of one, in Python and C
 _TOKENS = re.compile(
     r"(?P<comment>/\*.*?(?:\*/|$)|//.*|(?<![\w\"'])#(?!\s*(?:pragma|include|define|ifdef|ifndef|if|else|endif)\b).*)"
     r"|(?P<pragma>^\s*#\s*\w+.*)|(?P<string>\"(?:[^\"\\]|\\.)*\")"
@@ -67,7 +68,20 @@ def _excerpt(locs: Sequence[Loc]) -> list[tuple[int, str]]:
         return sorted(known.items())  # the file is gone, or has changed
     before = next((k for k in range(_AROUND) if first - k < 2 or not text[first - k - 2].strip()), _AROUND)
     after = next((k for k in range(_AROUND) if last + k >= len(text) or not text[last + k].strip()), _AROUND)
-    return [(number, text[number - 1].rstrip("\r")) for number in range(first - before, last + after + 1)]
+    lines = [(number, text[number - 1].rstrip("\r")) for number in range(first - before, last + after + 1)]
+    return _own(lines, first, last)
+
+
+def _own(lines: Sequence[tuple[int, str]], first: int, last: int) -> list[tuple[int, str]]:
+    """Those of the function, where others of the file are not apart from it by blank lines."""
+    starts = [k for k, (_, line) in enumerate(lines) if re.match(_FUNCTION, line)]
+    start = max((k for k in starts if lines[k][0] <= first), default=0)
+    end = min((k for k in starts if lines[k][0] > last), default=len(lines))
+    while start and lines[start - 1][1].lstrip().startswith("@"):
+        start -= 1
+    while end > start and lines[end - 1][0] > last and lines[end - 1][1].lstrip().startswith("@"):
+        end -= 1
+    return list(lines[start:end])
 
 
 def _source_line(name: str, number: int, text: str, of_line: Sequence[int | None], mark: dict[int, int]) -> Html:

@@ -1,4 +1,4 @@
-"""The part of a report about one nest: code, pictures, trees, dependences, reasons, time."""
+"""The part of a report about one nest: the verdict, code, pictures, trees, decisions, dependences, reasons."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from itertools import pairwise, takewhile
 
 from polysched.cli.knobs import in_flags
 from polysched.cli.report_page.code import Code, code, linked_lines
+from polysched.cli.report_page.verdict import verdict
 from polysched.config.target import TARGETS
 from polysched.deps.dependences import Dependence
 from polysched.deps.distance import Distances
@@ -26,20 +27,21 @@ from polysched.support.markup import Html, joined, tag
 _SHORT = 0.01  # steps that take less than this share of the time are not listed
 
 
-def nest_html(name: str, done: Compiled) -> Html:
-    """The section, whose ids begin with `name`."""
+def nest_html(name: str, done: Compiled, measured: str = "") -> Html:
+    """The section, whose ids begin with `name`; `measured` is what a run took, if there was one."""
     shown = code(name, done.nest, done.source)
-    milliseconds = 1000 * sum(event.seconds for event in done.events)
     counts = ((len(done.scop.statements), "statement"), (len(done.dependences.pairs), "dependence"))
-    made = f"{TARGETS[done.source.target].language} in {milliseconds:.0f} ms"
-    about = ", ".join([made, *(f"{number} {what}{'' if number == 1 else 's'}" for number, what in counts)])
+    language = TARGETS[done.source.target].language
+    about = ", ".join([language, *(f"{number} {what}{'' if number == 1 else 's'}" for number, what in counts)])
     return tag(
         "section",
         tag("h2", done.nest.name, id=name),
         tag("p", about, class_="about"),
+        verdict(done, measured),
         _part("Code", _panes(done, shown)),
         _part("Order of iterations", _pictures(name, done)),
         _part("Schedule trees", _trees(done)),
+        _part("Script and decisions", _decisions(done)),
         _part("Dependences", _dependences(done, shown)),
         _part("What the loops allow", tag("pre", linked_lines(in_flags(done.explain()), shown), class_="text")),
         _part("What it computes and moves", tag("pre", linked_lines(str(done.counts()), shown), class_="text")),
@@ -75,8 +77,27 @@ def trees(done: Compiled) -> dict[str, Tree]:
 
 
 def _trees(done: Compiled) -> Html:
-    stages = (tag("figure", tag("figcaption", title), tree_html(tree)) for title, tree in trees(done).items())
-    return tag("div", *stages, class_="trees")
+    return tag("div", *(_tree(title, tree) for title, tree in trees(done).items()), class_="trees")
+
+
+def _tree(title: str, tree: Tree) -> Html:
+    return tag("figure", tag("figcaption", title), tree_html(tree, f"tree: {title}"))
+
+
+def _decisions(done: Compiled) -> Html:
+    """The schedule as Python, and what was chosen, with what it could be and why."""
+    script = tag("pre", done.schedule.script, tabindex=0, role="region", aria_label="script")
+    rows = [_cells("td", each.key, repr(each.value), ", ".join(map(repr, each.candidates)), each.why)
+            for each in done.decisions]
+    if not rows:
+        return script
+    table = tag("table", tag("thead", _cells("th", "decision", "value", "candidates", "why")), tag("tbody", *rows))
+    return joined(script, tag("div", table, class_="scroll", tabindex=0, role="region", aria_label="decisions"))
+
+
+def _cells(kind: str, *texts: str) -> Html:
+    scope = {"scope": "col"} if kind == "th" else {}
+    return tag("tr", *(tag(kind, text, **scope) for text in texts))
 
 
 def _pictures(name: str, done: Compiled) -> Html:
@@ -99,8 +120,7 @@ def _dependences(done: Compiled, shown: Code) -> Html:
     if not rows:
         return tag("p", "There are none: everything may run at the same time.", class_="about")
     titles = ("kind", "array", "lines", "distance", "for example")
-    head = tag("thead", tag("tr", *(tag("th", title, scope="col") for title in titles)))
-    table = tag("table", head, tag("tbody", *rows))
+    table = tag("table", tag("thead", _cells("th", *titles)), tag("tbody", *rows))
     return tag("div", table, class_="scroll", tabindex=0, role="region", aria_label="dependences")
 
 
@@ -142,7 +162,8 @@ def _steps(done: Compiled) -> Html:
     head = tag("tr", tag("th", "step", scope="col"), tag("th", "ms", scope="col", colspan=2))
     table = tag("table", tag("thead", head), tag("tbody", *rows), class_="steps")
     ways = (part for stage, rung in done.rungs.items() for part in (tag("dt", stage), tag("dd", rung)))
-    return joined(tag("dl", *ways, class_="rungs"), table)
+    took = tag("p", f"polysched compiled it in {1000 * total:.0f} ms, gcc not counted:", class_="about")
+    return joined(tag("dl", *ways, class_="rungs"), took, table)
 
 
 def _step(name: str, seconds: float, share: float) -> Html:

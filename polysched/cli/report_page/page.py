@@ -18,11 +18,11 @@ MARK = "<!DOCTYPE html>\n<!-- a report of polysched -->\n"  # how one begins
 _HERE = Path(__file__).parent
 
 
-def page(place: str, nests: Sequence[Compiled]) -> str:
-    """The HTML text; `place` is where the nests were found."""
+def page(place: str, nests: Sequence[Compiled], measured: Sequence[str] = ()) -> str:
+    """The HTML text; `place` is where the nests were found, and `measured` what each took, if they were run."""
     names = [f"nest{k}" for k in range(1, len(nests) + 1)]
     links = [tag("li", tag("a", done.nest.name, href=f"#{name}")) for name, done in zip(names, nests, strict=True)]
-    return framed(place, "report", [nest_html(name, done) for name, done in zip(names, nests, strict=True)], links)
+    return framed(place, "report", [*map(nest_html, names, nests, measured or [""] * len(nests))], links)
 
 
 def framed(place: str, what: str, sections: Sequence[Html], links: Sequence[Html] = ()) -> str:

@@ -4,47 +4,12 @@
 says which get memory, `stores.py` which stores are not needed, `nest.py` makes the nest.
 """
 
-from polysched.frontend.tensor.functions import *
-from polysched.frontend.tensor.nest import function
-from polysched.frontend.tensor.tensor import Tensor, compute, placeholder, scan, update
-from polysched.frontend.tensor.value import Value, var
-
-# ruff: noqa: F403, F405
-__all__ = [
-    "Tensor",
-    "Value",
-    "abs",
-    "all",
-    "all_of",
-    "any",
-    "any_of",
-    "argmax",
-    "argmin",
-    "call",
-    "ceil",
-    "compute",
-    "cos",
-    "erf",
-    "exp",
-    "floor",
-    "function",
-    "log",
-    "max",
-    "maximum",
-    "min",
-    "minimum",
-    "placeholder",
-    "power",
-    "prod",
-    "reduce_axis",
-    "rint",
-    "scan",
-    "select",
-    "sin",
-    "sqrt",
-    "sum",
-    "tanh",
-    "trunc",
-    "update",
-    "var",
-]
+from polysched.frontend.tensor.functions import *  # noqa: F403
+from polysched.frontend.tensor.nest import function as function
+from polysched.frontend.tensor.tensor import Tensor as Tensor
+from polysched.frontend.tensor.tensor import compute as compute
+from polysched.frontend.tensor.tensor import placeholder as placeholder
+from polysched.frontend.tensor.tensor import scan as scan
+from polysched.frontend.tensor.tensor import update as update
+from polysched.frontend.tensor.value import Value as Value
+from polysched.frontend.tensor.value import var as var
