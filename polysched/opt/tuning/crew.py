@@ -18,7 +18,7 @@ from polysched.config.machine import machine
 from polysched.errors import PolyschedError
 from polysched.opt.tuning.alone import Turns
 from polysched.opt.tuning.build import Built, Candidate, Job, build, place
-from polysched.opt.tuning.measure import Stopwatch
+from polysched.opt.tuning.measure import Stopwatch, failed
 from polysched.opt.tuning.pool import Pool
 from polysched.opt.tuning.ratio import Ratio
 from polysched.results.tuned.database import Measurement
@@ -106,5 +106,5 @@ class AtHome:
 def measured(kernel: Built | Exception, watch: Stopwatch, *pairs: int) -> Measurement:
     """What became of a kernel, or of the attempt to build it."""
     if not isinstance(kernel, Built):
-        return Measurement(answers=(), state="failed", note=str(kernel).partition("\n")[0])
+        return failed(kernel)
     return replace(watch.measure(kernel, *pairs), kernel=kernel.text, build_seconds=round(kernel.seconds, 3))
