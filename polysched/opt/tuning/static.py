@@ -33,7 +33,7 @@ from polysched.counts.sass.launches import Execution
 from polysched.counts.sass.occupancy import Occupancy
 from polysched.errors import InputError
 from polysched.opt.tuning.build import Candidate, Job, digest, job_of, place, placed_at
-from polysched.opt.tuning.crew import BUILDING, MEMORY, PLACING
+from polysched.opt.tuning.crew import BUILDING, MEMORY, PLACING, without_known
 from polysched.opt.tuning.measure import failed
 from polysched.opt.tuning.pool import Pool
 from polysched.opt.tuning.ratio import Ratio
@@ -123,12 +123,9 @@ class Static:
         return self._pool.map(PLACING, place, [(self._pickled, point) for point in points])
 
     def tried(self, chosen: Sequence[Candidate], known: Set[str]) -> Iterator[tuple[Candidate, Measurement | None]]:
-        texts = set(known)
-        found = self._pool.map(BUILDING, estimate, [(self._pickled, each.point) for each in chosen])
-        for candidate, each in zip(chosen, found, strict=True):
-            is_known = isinstance(each, Estimate) and each.text in texts
-            yield candidate, None if is_known else self._kept(each)
-            texts |= {each.text} if isinstance(each, Estimate) else set()
+        made = self._pool.map(BUILDING, estimate, [(self._pickled, each.point) for each in chosen])
+        for candidate, found in without_known(chosen, made, known):
+            yield candidate, found and self._kept(found)
 
     def confirmed(self, point: Point) -> Measurement:
         """Nothing is gained by counting twice."""
