@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from polysched.cost.features import seconds_of
 from polysched.opt.tuning.learned.model import Example, fitted
-from polysched.opt.tuning.learned.vector import of_default
+from polysched.opt.tuning.learned.vector import by_cost
 from polysched.opt.tuning.seen.history import spearman
 
 FEW = 4  # examples, of which no rank is told
@@ -24,15 +23,16 @@ class HeldOut:
 
 
 def held_out(examples: Mapping[str, Sequence[Example]], sure: Mapping[str, Sequence[Example]]) -> dict[str, HeldOut]:
-    """Of each kernel, held against its `sure` examples, which are told apart from noise."""
-    return {name: _of(name, own, examples) for name, own in sure.items() if len(own) >= FEW}
+    """Of each kernel, held against its `sure` examples, which are told apart from noise, if there are enough."""
+    others = {name: [each for other in examples if other != name for each in examples[other]] for name in sure}
+    return {name: _of(own, others[name]) for name, own in sure.items() if min(len(own), len(others[name])) >= FEW}
 
 
-def _of(name: str, own: Sequence[Example], examples: Mapping[str, Sequence[Example]]) -> HeldOut:
-    model = fitted([each for other, of in examples.items() if other != name for each in of])
+def _of(own: Sequence[Example], others: Sequence[Example]) -> HeldOut:
+    model = fitted(others)
     features = [each.features for each in own]
     said = model.ratios(features)
     measured = [2.0**each.log_ratio for each in own]
-    by_cost = [seconds_of(of_default(each)) / seconds_of(dict(each)) for each in features]
     chosen = measured[max(range(len(own)), key=lambda k: said[k])]
-    return HeldOut(spearman(said, measured), spearman(by_cost, measured), chosen, 1 - chosen / max(measured))
+    rank_by_cost = spearman([by_cost(each) for each in features], measured)
+    return HeldOut(spearman(said, measured), rank_by_cost, chosen, 1 - chosen / max(measured))

@@ -6,23 +6,28 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from tuning.nests import OPTIONS, matmul
 
 import polysched as ps
+from polysched.config.machine import machine
 from polysched.opt.tuning.cluster.crew import Cluster, _chosen
 from polysched.opt.tuning.cluster.station import advertised
 from polysched.opt.tuning.report import Progress
+from polysched.opt.tuning.tune import _options
 from polysched.results.tuned.database import Database
 from polysched.results.tuned.task import task_of
 
 distributed = pytest.importorskip("distributed")
 ROOT = Path(__file__).parents[2]
 SIZES = {"n": 60}
+WORKER = [sys.executable, "-m", "distributed.cli.dask_worker", "--no-nanny", "--nthreads", "1", "--host", "127.0.0.1"]
 
 
 @pytest.fixture
@@ -36,8 +41,7 @@ def client() -> Iterator[object]:
 @pytest.fixture
 def workers(client, tmp_path: Path) -> Iterator[list[subprocess.Popen[bytes]]]:
     """Two of them, each a process of this machine."""
-    command = [sys.executable, "-m", "distributed.cli.dask_worker", client.scheduler.address]
-    command += ["--no-nanny", "--nthreads", "1", "--host", "127.0.0.1", "--no-dashboard"]
+    command = [*WORKER, client.scheduler.address]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path)}
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": tmp_path}
     started = [subprocess.Popen(command, env=environment, **quiet) for _ in range(2)]
@@ -94,14 +98,72 @@ def test_a_worker_in_this_process_measures_and_a_ctrl_c_keeps_it(database: Path)
         assert found.is_interrupted and measured(cluster) == 1 and database.exists()
 
 
-def test_an_address_that_is_open_to_others_is_refused():
+HOSTS = ["192.0.2.1:8786", "tcp://192.0.2.1:8786", "tcp://localhost.example:1", "tcp://127.example:1", "ws://192.0.2.1:1"]
+
+
+@pytest.mark.parametrize("address", [*HOSTS, "tcp://127.0.0.1:1@192.0.2.1:1", "tcp://0.0.0.0:1", "ucx://192.0.2.1:1"])
+def test_an_address_that_is_open_to_others_is_refused(address: str):
     with pytest.raises(ps.InputError, match="could run code on its workers\nhint: use tls://"):
-        Cluster("tcp://192.0.2.1:8786")
+        Cluster(address)
 
 
 def test_no_scheduler_is_said():
-    with pytest.raises(ps.InputError, match="no scheduler at 'nonsense"):
-        Cluster("nonsense://127.0.0.1:1")
+    with pytest.raises(ps.InputError, match="no scheduler at 'tls://127"):
+        Cluster("tls://127.0.0.1:1")  # of which there are no certificates, either
+
+
+def test_what_is_no_cluster_is_refused():
+    with pytest.raises(ps.InputError, match=r"5 is no cluster: give a distributed\.Client"):
+        Cluster(5)
+    with pytest.raises(ps.InputError, match="cluster is 'far', but is a"):
+        ps.tune(matmul, cluster="far")
+
+
+def test_measurements_for_a_machine_are_kept_for_its_usual_options():
+    far = replace(advertised(), machine=replace(machine(), cores=1234))
+    cluster = SimpleNamespace(advert=far)
+    for given in (ps.Options(), ps.Options(machine=far.machine)):
+        used, kept = _options(given, cluster)
+        assert used.machine == far.machine and kept == ps.Options()
+    assert _options(OPTIONS, cluster) == (OPTIONS, OPTIONS) == _options(OPTIONS, None)
+
+
+@pytest.mark.slow
+def test_a_worker_that_cannot_measure_gets_no_work_and_keeps_nobody_else_from_it(client, workers):
+    command = [each for each in workers[0].args if each != "--no-nanny"]
+    nanny = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        client.wait_for_workers(3, timeout=60)
+        assert Cluster(client).workers == 2
+    finally:
+        nanny.terminate()
+        nanny.wait()
+
+
+@pytest.mark.slow
+def test_when_the_scheduler_is_lost_it_says_so_and_what_was_measured_is_kept(tmp_path: Path):
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": tmp_path}
+    program = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--no-dashboard"]
+    told = tmp_path / "scheduler.json"
+    scheduler = subprocess.Popen([*program, "--port", "0", "--scheduler-file", told], **quiet)
+
+    def kill(_: Progress) -> None:
+        scheduler.kill()
+
+    try:
+        while not told.exists():
+            time.sleep(0.1)
+        client = distributed.Client(scheduler_file=told)
+        environment = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path)}
+        worker = subprocess.Popen([*WORKER, client.scheduler.address], env=environment, **quiet)
+        client.wait_for_workers(1, timeout=60)
+        cluster = Cluster(client)
+        found = ps.tune(matmul, trials=5, sizes=SIZES, options=OPTIONS, progress=kill, cluster=cluster)
+        assert found.stopped.startswith("the scheduler is lost") and 1 <= measured(cluster) < 5
+    finally:
+        for each in (scheduler, worker):
+            each.kill()
+            each.wait()
 
 
 def test_workers_that_cannot_measure_are_named():

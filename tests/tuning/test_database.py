@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
@@ -135,20 +138,58 @@ def test_a_task_is_dropped_with_its_measurements(database: Database):
     assert [row.task for row in database.rows()] == [TASK]
 
 
-def test_a_database_of_the_first_version_is_brought_up_to_date(tmp_path: Path):
-    path = tmp_path / "old.sqlite"
+def of_the_first_version(path: Path) -> Path:
     with Database(path) as database:
         database.keep(TASK, FASTER)
-    later = ("predicted_ratio", "build_seconds", "decisions", "features")
-    with sqlite3.connect(path) as old:
-        for name in later:
+    with closing(sqlite3.connect(path)) as old, old:
+        for name in ("predicted_ratio", "build_seconds", "decisions", "features"):
             old.execute(f"alter table measurements drop column {name}")
         old.execute("pragma user_version = 1")
-    with Database(path) as database:
+    return path
+
+
+def test_a_database_of_the_first_version_is_brought_up_to_date(tmp_path: Path):
+    with Database(of_the_first_version(tmp_path / "old.sqlite")) as database:
         database.keep(TASK, replace(SLOWER, features={"work": 1.5}, decisions=(("tile.i", 8),), predicted_ratio=0.8))
         first, second = database.measured(TASK)
         assert replace(first, made="") == FASTER
         assert (second.features, second.decisions, second.predicted_ratio) == ({"work": 1.5}, (("tile.i", 8),), 0.8)
+
+
+def test_a_database_that_is_merged_stays_as_it_is(database: Database, tmp_path: Path):
+    path = of_the_first_version(tmp_path / "old.sqlite")
+    before = path.read_bytes()
+    assert merged(database, path) == 1 and path.read_bytes() == before
+    assert replace(database.best(TASK), made="") == FASTER
+
+
+def test_one_that_was_cut_off_while_it_was_brought_up_to_date_is_as_before(tmp_path: Path):
+    path = of_the_first_version(tmp_path / "old.sqlite")
+    die = f"""
+import os
+from pathlib import Path
+from polysched.results.tuned import database
+class Dies(tuple):
+    def __iter__(self):
+        yield self[0]
+        os._exit(9)
+database._UPDATES[1] = Dies(database._UPDATES[1])
+database.Database(Path({str(path)!r}))
+"""
+    assert subprocess.run([sys.executable, "-c", die]).returncode == 9
+    with ProcessPoolExecutor(3, mp_context=get_context("fork")) as pool:
+        list(pool.map(_write, [path] * 3, range(3)))
+    with Database(path) as database:
+        assert len(database.measured(TASK)) == 31 and database.best(TASK)
+
+
+@pytest.mark.parametrize(("column", "value"), [("features", "{"), ("answers", "5"), ("decisions", "null")])
+def test_a_row_that_nobody_has_written_is_said(database: Database, column: str, value: str):
+    database.keep(TASK, FASTER)
+    with sqlite3.connect(database.path) as sql:
+        sql.execute(f"update measurements set {column} = ?", (value,))
+    with pytest.raises(ps.InputError, match="cannot be used"):
+        database.best(TASK)
 
 
 def test_exports_go_to_another_database_and_so_do_those_of_the_first_version(database: Database, tmp_path: Path):

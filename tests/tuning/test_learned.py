@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import replace
+from importlib.util import find_spec
 from math import log2
 from random import Random
 
@@ -53,7 +54,7 @@ def test_points_whose_answers_change_nothing_have_the_same_loops():
 
 # --- the model
 
-lightgbm = pytest.mark.skipif(not optional_module.is_there("lightgbm"), reason="LightGBM is not there")
+lightgbm = pytest.mark.skipif(not find_spec("lightgbm"), reason="LightGBM is not there")
 
 
 def drawn(count: int, seed: int = 0) -> list[Example]:
@@ -143,6 +144,14 @@ def test_seeds_come_from_the_nearest_nest_by_the_places_of_its_decisions():
     found = seeds(rows, OF_MATMUL, {"work": 10.0}, DECISIONS)
     assert [each.key for each in DECISIONS if each.key.startswith("tile")][1] == "tile.k"
     assert found == [Point((("tile.k", 7),)), Point((("rows.i", 3),))]
+
+
+def test_measurements_without_features_change_nothing_about_what_is_near():
+    rows = [won({"rows.a": 3}, "far", 30.0), won({"tile.b": 7}, "near", 11.0)]
+    old = replace(rows[0].measurement, features={}, decisions=())
+    rows += [Row(replace(rows[0].task, nest="old"), old), Row(replace(rows[0].task, nest=OF_MATMUL.nest), old)]
+    found = seeds(rows, OF_MATMUL, {"work": 10.0}, DECISIONS)
+    assert found == [Point((("rows.a", 3),)), Point((("tile.k", 7),)), Point((("rows.i", 3),))]
 
 
 def test_the_same_nest_at_other_sizes_is_nearest_and_names_count():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -12,13 +13,17 @@ from scipy import stats
 import polysched as ps
 from polysched.cli import main
 from polysched.cli.report_page.tuned import write_report
-from polysched.opt.tuning import optional
 from polysched.opt.tuning.seen.history import History, spearman
 from polysched.opt.tuning.seen.importance import importances
 from polysched.results.tuned.database import Measurement
 from polysched.results.tuned.task import Task
 
 TASK = Task(nest="1", name="f", target="c", options="Options()", machine="m", compiler="cc", version="0", sizes="n = 1")
+
+SCALE = (
+    "void scale(int n, double a[restrict n][n])\n{\n#pragma scop\nfor (int i = 0; i < n; i++)\n"
+    "for (int j = 0; j < n; j++) a[i][j] *= 2.0;\n#pragma endscop\n}\n"
+)
 
 
 def measured(ratio: float, state: str = "measured", **values: object) -> Measurement:
@@ -51,7 +56,7 @@ def test_no_other_is_both_faster_and_built_faster_than_one_of_the_front():
     assert [each.ratio for each in History(TASK, every).front] == [1.0, 2.0, 3.0]
 
 
-@pytest.mark.skipif(not optional.is_there("lightgbm"), reason="LightGBM is not there")
+@pytest.mark.skipif(not find_spec("lightgbm"), reason="LightGBM is not there")
 def test_the_decision_that_mattered_is_found():
     found = importances(OF_TILES)
     assert found[0].key == "tile.i_2" and found[0].factor > 1.05
@@ -75,6 +80,14 @@ def test_a_file_that_is_no_report_stays(tmp_path: Path):
         write_report(target, "f.c", [])
 
 
+def test_a_report_that_cannot_be_written_is_refused_before_anything_is_measured(tmp_path: Path, database: Path):
+    target = tmp_path / "tuned.html"
+    target.write_text("mine")
+    (tmp_path / "scale.c").write_text(SCALE)
+    assert main(["tune", str(tmp_path / "scale.c"), "--report", str(target)]) == 2
+    assert target.read_text() == "mine" and not database.exists()
+
+
 def test_few_measurements_are_no_reason_to_fail(tmp_path: Path):
     pytest.importorskip("matplotlib")
     none, one = History(TASK, ()), History(TASK, (measured(1.1, predicted_ratio=None, build_seconds=None),))
@@ -86,10 +99,7 @@ def test_few_measurements_are_no_reason_to_fail(tmp_path: Path):
 @pytest.mark.slow
 def test_the_command_writes_a_report_of_what_is_known(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     file = tmp_path / "scale.c"
-    file.write_text(
-        "void scale(int n, double a[restrict n][n])\n{\n#pragma scop\nfor (int i = 0; i < n; i++)\n"
-        "for (int j = 0; j < n; j++) a[i][j] *= 2.0;\n#pragma endscop\n}\n"
-    )
+    file.write_text(SCALE)
     command = ["tune", str(file), "--sizes", "n=40", "--report", str(tmp_path / "out.html")]
     assert main([*command, "--trials", "1"]) == 0 == main([*command, "--trials", "0"])
     assert capsys.readouterr().out.endswith("out.html, " + str(tmp_path / "out-scale.png") + "\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,8 +16,9 @@ from polysched.counts.sass.counts import Counts
 from polysched.counts.sass.instructions import KINDS
 from polysched.counts.sass.occupancy import occupancy
 from polysched.counts.sass.toolkit import find
+from polysched.opt.tuning.build import Job
 from polysched.opt.tuning.seen.history import History
-from polysched.opt.tuning.static import _cycles
+from polysched.opt.tuning.static import _cycles, estimate
 from polysched.results.tuned.database import Database, Measurement
 from polysched.results.tuned.task import Place, task_of
 
@@ -49,6 +51,16 @@ def test_a_gpu_that_is_not_full_is_not_charged_for_more():
 def test_what_is_not_known_of_a_gpu_is_said():
     with pytest.raises(ps.InputError, match="nothing is known of the multiprocessors of sm_90"):
         _cycles(run(1, fma=1), None, GPU)
+
+
+@pytest.mark.slow
+def test_where_nothing_runs_there_is_nothing_to_estimate():
+    try:
+        find("nvcc"), find("nvdisasm")
+    except ps.ToolchainError as error:
+        pytest.skip(str(error))
+    with pytest.raises(ps.InputError, match="at these sizes, nothing runs on the device"):
+        estimate(pickle.dumps(Job(matmul.function, "cuda", ps.Options(), {"n": 0}, {})), None)
 
 
 def test_an_estimate_is_never_taken_by_optimize():

@@ -47,6 +47,6 @@ def _bar() -> Any:
         console, bars = (optional(f"rich.{name}", "tune", "a bar") for name in ("console", "progress"))
     except ToolchainError:
         return None
-    columns = (bars.TextColumn("{task.description}"), bars.BarColumn(), bars.MofNCompleteColumn())
+    columns = (bars.TextColumn("{task.description}", markup=False), bars.BarColumn(), bars.MofNCompleteColumn())
     screen = console.Console(stderr=True)
     return bars.Progress(*columns, bars.TimeElapsedColumn(), console=screen, transient=True)

@@ -6,14 +6,13 @@ import argparse
 import ast
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 from polysched.cli.attempts import Attempts
 from polysched.cli.knobs import Commands, knobs, options_of, sizes_in
 from polysched.cli.measuring.progress import Bar
 from polysched.cli.places import nests_of, own_sizes
-from polysched.cli.report_page.tuned import write_report
+from polysched.cli.report_page.tuned import require_report, write_report
 from polysched.cli.streams import INTERRUPTED
 from polysched.frontend.op.op import Op
 from polysched.frontend.python import Nest
@@ -54,6 +53,8 @@ def run(given: argparse.Namespace) -> int:
     attempts = Attempts()
     nests = nests_of(given, attempts, all_of_python=True)
     tasks: list[Task] = []
+    if given.report:
+        require_report(Path(given.report))
     cluster = Cluster(given.cluster, on=given.on) if given.cluster else None
     for k, (nest, sizes) in enumerate(zip(nests, own_sizes(nests, given), strict=True)):
         with attempts:
@@ -73,9 +74,6 @@ def run(given: argparse.Namespace) -> int:
 def _found(
     given: argparse.Namespace, nest: Nest | Op | Function, sizes: Mapping[str, int], cluster: Cluster | None, bar: Bar
 ) -> Tuning:
-    options = options_of(given)
-    if cluster and "machine" not in given:
-        options = replace(options, machine=cluster.advert.machine)
     return tune(
         nest,
         given.target,
@@ -84,7 +82,7 @@ def _found(
         sizes=sizes,
         pinned=dict(given.pin),
         seed=given.seed,
-        options=options,
+        options=options_of(given),
         progress=bar.shown,
         cluster=cluster,
     )

@@ -17,6 +17,7 @@ from polysched.opt.output import write
 from polysched.opt.tuning.seen.history import History
 from polysched.opt.tuning.seen.importance import Importance, importances
 from polysched.opt.tuning.seen.picture import picture
+from polysched.plot.figure import require_matplotlib
 from polysched.results.tuned.database import Measurement
 from polysched.schedule.space import Point
 from polysched.support.markup import Html, joined, tag
@@ -24,9 +25,15 @@ from polysched.support.markup import Html, joined, tag
 _FASTEST = 10  # kernels in the table
 
 
-def write_report(target: Path, place: str, histories: Sequence[History]) -> list[Path]:
-    """The page and a picture for each nest; gives the files. InputError if a file is there that is no report."""
+def require_report(target: Path) -> None:
+    """InputError if a file is there that is no report; PolyschedError without matplotlib."""
     require_report_or_none(target)
+    require_matplotlib()
+
+
+def write_report(target: Path, place: str, histories: Sequence[History]) -> list[Path]:
+    """The page and a picture for each nest; gives the files."""
+    require_report(target)
     sections, files = [], [target]
     for history in histories:
         important, missing = _important(history)

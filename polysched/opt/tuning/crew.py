@@ -18,7 +18,7 @@ from polysched.config.machine import machine
 from polysched.errors import PolyschedError
 from polysched.opt.tuning.alone import Turns
 from polysched.opt.tuning.build import Built, Candidate, Job, build, place
-from polysched.opt.tuning.measure import Stopwatch
+from polysched.opt.tuning.measure import Stopwatch, failed
 from polysched.opt.tuning.pool import Pool
 from polysched.opt.tuning.ratio import Ratio
 from polysched.results.tuned.database import Measurement
@@ -88,11 +88,8 @@ class AtHome:
             return self._pool.map(PLACING, place, [(self._pickled, point) for point in points])
 
     def tried(self, chosen: Sequence[Candidate], known: Set[str]) -> Iterator[tuple[Candidate, Measurement | None]]:
-        texts = set(known)
-        for candidate, kernel in zip(chosen, self._built([each.point for each in chosen]), strict=True):
-            is_known = isinstance(kernel, Built) and kernel.text in texts
-            yield candidate, None if is_known else measured(kernel, self._watch)
-            texts |= {kernel.text} if isinstance(kernel, Built) else set()
+        for candidate, kernel in without_known(chosen, self._built([each.point for each in chosen]), known):
+            yield candidate, kernel and measured(kernel, self._watch)
 
     def confirmed(self, point: Point) -> Measurement:
         (kernel,) = self._built([point])
@@ -103,8 +100,17 @@ class AtHome:
             return self._pool.map(BUILDING, build, [(self._pickled, point) for point in points])
 
 
+def without_known(chosen: Sequence[Candidate], made: Sequence[Any], known: Set[str]) -> Iterator[tuple[Candidate, Any]]:
+    """Each with what was made of it, or why nothing was; None if its text is known, or that of one before it."""
+    texts = set(known)
+    for candidate, each in zip(chosen, made, strict=True):
+        text = None if isinstance(each, Exception) else each.text
+        yield candidate, None if text in texts else each
+        texts |= {text} if text else set()
+
+
 def measured(kernel: Built | Exception, watch: Stopwatch, *pairs: int) -> Measurement:
     """What became of a kernel, or of the attempt to build it."""
     if not isinstance(kernel, Built):
-        return Measurement(answers=(), state="failed", note=str(kernel).partition("\n")[0])
+        return failed(kernel)
     return replace(watch.measure(kernel, *pairs), kernel=kernel.text, build_seconds=round(kernel.seconds, 3))

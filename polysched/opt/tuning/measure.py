@@ -7,7 +7,7 @@ from dataclasses import replace
 from statistics import median
 
 from polysched.config.heuristics.tuning import PAIRS, ROUNDS, SAMPLE
-from polysched.errors import BudgetExceeded, PolyschedError, VerificationError
+from polysched.errors import PolyschedError, VerificationError
 from polysched.opt.tuning.alone import Turns
 from polysched.opt.tuning.bench import Samples, compare
 from polysched.opt.tuning.build import Built
@@ -41,10 +41,8 @@ class Stopwatch:
             return self._measured(kernel, pairs)
         except VerificationError as error:
             return Measurement(answers=(), state="wrong", note=str(error))
-        except BudgetExceeded as error:
-            return Measurement(answers=(), state="failed", note=str(error))
         except (PolyschedError, RuntimeError) as error:
-            return Measurement(answers=(), state="failed", note=str(error).partition("\n")[0])
+            return failed(error)
 
     def _measured(self, kernel: Built, pairs: int) -> Measurement:
         default: list[float] = []
@@ -66,6 +64,11 @@ class Stopwatch:
                 self._limit, compare, self._default.kernel, kernel.kernel, self._sizes, self._seed, pairs
             )
         return found
+
+
+def failed(error: Exception) -> Measurement:
+    """Of a point whose kernel cannot be built or run."""
+    return Measurement(answers=(), state="failed", note=str(error).partition("\n")[0])
 
 
 def _timed(state: State, ratio: Ratio, default: list[float], other: list[float]) -> Measurement:

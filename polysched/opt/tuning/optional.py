@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.util import find_spec
 from types import ModuleType
 
 from polysched.errors import ToolchainError
@@ -19,8 +18,3 @@ def optional(module: str, extra: str, what: str) -> ModuleType:
     except ImportError as error:
         library, command = module.partition(".")[0], f"pip install 'polysched[{extra}]'"
         raise ToolchainError(f"{what} needs {library}, which cannot be loaded ({error}): {command}") from error
-
-
-def is_there(module: str) -> bool:
-    """Can it be loaded, as far as is known without doing so?"""
-    return find_spec(module) is not None

@@ -33,7 +33,8 @@ from polysched.counts.sass.launches import Execution
 from polysched.counts.sass.occupancy import Occupancy
 from polysched.errors import InputError
 from polysched.opt.tuning.build import Candidate, Job, digest, job_of, place, placed_at
-from polysched.opt.tuning.crew import BUILDING, MEMORY, PLACING
+from polysched.opt.tuning.crew import BUILDING, MEMORY, PLACING, without_known
+from polysched.opt.tuning.measure import failed
 from polysched.opt.tuning.pool import Pool
 from polysched.opt.tuning.ratio import Ratio
 from polysched.pipeline import optimize
@@ -63,6 +64,8 @@ def estimate(job: bytes, point: Point | None) -> Estimate:
     report = done.inspect()
     found = done.count_instructions(report, **of.sizes)
     cycles = sum(_cycles(each, report[name].occupancy, of.options.gpu) for name, each in found.items())
+    if not cycles:
+        raise InputError("at these sizes, nothing runs on the device")
     return Estimate(digest(done.source.text), cycles, time.perf_counter() - start)
 
 
@@ -120,12 +123,9 @@ class Static:
         return self._pool.map(PLACING, place, [(self._pickled, point) for point in points])
 
     def tried(self, chosen: Sequence[Candidate], known: Set[str]) -> Iterator[tuple[Candidate, Measurement | None]]:
-        texts = set(known)
-        found = self._pool.map(BUILDING, estimate, [(self._pickled, each.point) for each in chosen])
-        for candidate, each in zip(chosen, found, strict=True):
-            is_known = isinstance(each, Estimate) and each.text in texts
-            yield candidate, None if is_known else self._kept(each)
-            texts |= {each.text} if isinstance(each, Estimate) else set()
+        made = self._pool.map(BUILDING, estimate, [(self._pickled, each.point) for each in chosen])
+        for candidate, found in without_known(chosen, made, known):
+            yield candidate, found and self._kept(found)
 
     def confirmed(self, point: Point) -> Measurement:
         """Nothing is gained by counting twice."""
@@ -133,7 +133,7 @@ class Static:
 
     def _kept(self, found: Estimate | Exception) -> Measurement:
         if not isinstance(found, Estimate):
-            return Measurement(answers=(), state="failed", note=str(found).partition("\n")[0])
+            return failed(found)
         ratio = self._cycles / found.cycles
         counted = Measurement(answers=(), state="static", ratio=ratio, low=ratio, high=ratio, kernel=found.text)
         note = f"static estimate: {found.cycles:.3g} cycles, the default {self._cycles:.3g}"

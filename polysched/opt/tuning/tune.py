@@ -7,6 +7,7 @@ from dataclasses import replace
 from math import inf
 from types import MappingProxyType
 
+from polysched.config.machine import machine
 from polysched.config.options import Options, Target, require_options
 from polysched.config.target import TARGETS, require_known
 from polysched.cost.sizes import typical_sizes
@@ -61,10 +62,12 @@ def tune(
     InputError for a nest without decisions, for sizes that it does not have, and for other GPUs; LaunchError if no data
     are known to be valid; ToolchainError without a C compiler, or without nvcc for CUDA.
     """
-    usual = Options(machine=cluster.advert.machine) if cluster else Options()
-    options = usual if options is None else replace(options, tuned="ignore")
-    require_options(options)
+    given = Options() if options is None else options
+    require_options(given)
     require_known(target)
+    if cluster is not None and not isinstance(cluster, Cluster):
+        raise InputError(f"cluster is {cluster!r}, but is a ps.Cluster")
+    options, kept = _options(replace(given, tuned="ignore"), cluster)
     if TARGETS[target].has_grid and (cluster or not TARGETS[target].has_sass):
         hint = "tune it for the target 'c', or for 'cuda' by counts: ps.tune(nest, 'cuda')"
         raise InputError(f"kernels are timed on the CPU alone, and this is {TARGETS[target].language}", hint=hint)
@@ -76,9 +79,17 @@ def tune(
     job = Job(function, target, options, at, dict(pinned))
     with Database() as database:
         place, crew = _crew(job, seed, cluster)
-        task = task_of(function, target, options, at, place)
+        task = task_of(function, target, kept, at, place)
         tuner = Tuner(job, decisions, task, database, trials, seed, progress or _silent)
         return tuner.run(crew, Deadline.after(inf if seconds is None else seconds))
+
+
+def _options(given: Options, cluster: Cluster | None) -> tuple[Options, Options]:
+    """Those that schedules are made by, on a cluster for its machine; and those that they are kept for, in which a
+    machine that is the usual one where kernels are timed is no option."""
+    if cluster and given.machine in (machine(), cluster.advert.machine):
+        return replace(given, machine=cluster.advert.machine), replace(given, machine=machine())
+    return given, given
 
 
 def _crew(job: Job, seed: int, cluster: Cluster | None) -> tuple[Place | None, Crew]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from contextlib import suppress
 from dataclasses import replace
 from random import Random
@@ -74,7 +74,7 @@ class Tuner:
                 return
             self._judge.learn(self._known)
             count = min(AT_ONCE, left)
-            judged = self._judged(self._new(crew, begin)) + self._generations(crew, DRAWN * count)
+            judged = self._generations(crew, begin, DRAWN * count)
             begin = []
             self._try(self._search.chosen(judged, count), {each.point: of for of, each in judged}, crew, deadline)
             in_vain = 0 if self._left() < left else in_vain + 1
@@ -87,7 +87,8 @@ class Tuner:
     def _begun(self, crew: Crew) -> list[Point]:
         """What is known of the nest leads the search, too; and points to begin with, of other nests."""
         (default,) = crew.placed([Point()])
-        assert isinstance(default, Candidate)
+        if isinstance(default, Exception):
+            raise default
         self._loops.add(default.loops)
         self._search.try_once(Point())
         self._search.learn(default, 1.0)
@@ -102,27 +103,27 @@ class Tuner:
         self._judge = Judge.of(rows, self._task)
         return seeds(rows, self._task, default.features, default.decisions)
 
-    def _generations(self, crew: Crew, count: int) -> list[_Judged]:
-        """Of so many points each, the second near the best of the first."""
-        found: list[_Judged] = []
+    def _generations(self, crew: Crew, begin: Sequence[Point], count: int) -> list[_Judged]:
+        """Of so many points each, near the best of those before, which the first finds among those to begin with."""
+        found = self._judged(self._new(crew, begin))
         for _ in range(GENERATIONS):
             best = sorted((each for each in found if each[0] is not None), key=lambda each: -(each[0] or 0.0))
             points = self._search.drawn(count, [each for _, each in best[:PARENTS]])
-            there = {each.point for _, each in found}
-            found += self._judged([each for each in self._new(crew, points) if each.point not in there])
+            found += self._judged(self._new(crew, points, {_loops(each) for _, each in found}))
         return found
 
-    def _new(self, crew: Crew, points: Sequence[Point]) -> list[Candidate]:
-        """Of the points those that are new and legal, one of those with the same loops; others are counted."""
+    def _new(self, crew: Crew, points: Sequence[Point], there: Set[str] = frozenset()) -> list[Candidate]:
+        """Of the points those that are new and legal, one of those with the same loops; others are counted, but for
+        those whose loops are `there`."""
         found = dict[str, Candidate]()
         for point, each in zip(points, crew.placed(points) if points else (), strict=True):
             if not isinstance(each, Candidate):
                 self._counts["refused"] += self._search.try_once(point)
             elif each.loops and each.loops in self._loops:
                 self._counts["alike"] += self._search.try_once(point)
-            elif not self._search.is_tried(each.point):
+            elif not self._search.is_tried(each.point) and _loops(each) not in there:
                 self._counts["answers dropped"] += len(each.dropped)
-                found.setdefault(each.loops or str(each.point), each)
+                found.setdefault(_loops(each), each)
         return list(found.values())
 
     def _judged(self, candidates: list[Candidate]) -> list[_Judged]:
@@ -135,7 +136,7 @@ class Tuner:
         for candidate, found in crew.tried(chosen, self._texts):
             self._search.try_once(candidate.point)
             self._loops.add(candidate.loops)
-            if found is None or found.kernel in self._texts:
+            if found is None or (found.kernel and found.kernel in self._texts):
                 self._counts["alike"] += 1
             else:
                 self._keep_new(candidate, found, ratios[candidate.point])
@@ -222,6 +223,11 @@ _WON = ("confirmed", "static")
 _TIMED = ("measured", "slow", *_WON)  # what tells how fast others like it may be
 _SAID = ("slow", "noisy", "wrong", "failed")
 _OF_A_RUN = ("state", "ratio", "low", "high", "pairs", "milliseconds", "default_milliseconds", "kernel", "note")
+
+
+def _loops(candidate: Candidate) -> str:
+    """What those that are alike share, as far as that is known."""
+    return candidate.loops or str(candidate.point)
 
 
 def _ratio(found: Measurement) -> float:

@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -125,7 +126,7 @@ class Database:
             yield
         except sqlite3.IntegrityError:
             raise
-        except sqlite3.Error as error:
+        except (sqlite3.Error, ValueError, TypeError) as error:
             hint = "name another file in POLYSCHED_DATABASE, or remove this one"
             raise InputError(f"the database '{self.path}' cannot be used: {error}", hint=hint) from error
 
@@ -177,7 +178,7 @@ class Database:
 
     def rows(self) -> list[Row]:
         """All that there is."""
-        return list(self._rows("1", {}, "order by name, nest, sizes, ratio desc"))
+        return self._rows("1", {}, "order by name, nest, sizes, ratio desc")
 
     def drop(self, task: Task) -> None:
         """Forgets all that was measured of it."""
@@ -185,18 +186,12 @@ class Database:
         with self._usable(), self._sql:
             self._sql.execute(f"delete from tasks where {_all(where)}", where)
 
-    def _rows(self, where: str, values: Mapping[str, str], order: str) -> Iterator[Row]:
+    def _rows(self, where: str, values: Mapping[str, str], order: str) -> list[Row]:
         names = [each.name for each in fields(Task)], [each.name for each in fields(Measurement)]
         columns = ", ".join((*(f"tasks.{name}" for name in names[0]), *(f"measurements.{name}" for name in names[1])))
         text = f"select {columns} from measurements join tasks on tasks.id = measurements.task where {where} {order}"
         with self._usable():
-            found_rows = self._sql.execute(text, dict(values)).fetchall()
-        for row in found_rows:
-            of, found = row[: len(names[0])], row[len(names[0]) :]
-            given: dict[str, Any] = dict(zip(names[1], found, strict=True))
-            given |= {"answers": _read(given["answers"]), "decisions": _read(given["decisions"])}
-            given["features"] = json.loads(given["features"])
-            yield Row(Task(**dict(zip(names[0], of, strict=True))), Measurement(**given))
+            return [_row(dict(zip(chain(*names), row, strict=True))) for row in self._sql.execute(text, dict(values))]
 
 
 _IS_BEST = "{} and state = 'confirmed'"
@@ -212,6 +207,12 @@ def database_path() -> Path:
 
 def _all(where: Mapping[str, str]) -> str:
     return " and ".join(f"tasks.{name} = :{name}" for name in where)
+
+
+def _row(data: Mapping[str, Any]) -> Row:
+    of, found = ({each.name: data[each.name] for each in fields(kind)} for kind in (Task, Measurement))
+    read = {"answers": _read(found["answers"]), "decisions": _read(found["decisions"])}
+    return Row(Task(**of), Measurement(**{**found, **read, "features": json.loads(found["features"])}))
 
 
 def _read(text: str) -> tuple[tuple[str, Value], ...]:

@@ -6,9 +6,12 @@ Those of other machines do not count here, but stay what they were for those mac
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import asdict, fields
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from polysched.errors import InputError
@@ -43,8 +46,7 @@ def merged(database: Database, file: Path) -> int:
 def _rows(file: Path) -> Iterator[Row]:
     content = file.read_bytes()
     if content.startswith(_SQLITE):
-        with Database(file) as other:
-            yield from other.rows()
+        yield from _rows_of_database(file)
         return
     for number, line in enumerate(content.decode(errors="replace").splitlines(), 1):
         try:
@@ -52,6 +54,19 @@ def _rows(file: Path) -> Iterator[Row]:
         except (ValueError, TypeError, KeyError) as error:
             hint = "give a database, or what `polysched db export` wrote"
             raise InputError(f"line {number} of '{file}' is no measurement: {error}", hint=hint) from error
+
+
+def _rows_of_database(file: Path) -> list[Row]:
+    """Of a copy, since the schema of the file stays as it is: who writes to it may have an earlier polysched."""
+    with TemporaryDirectory() as folder:
+        copy, source = Path(folder, file.name), f"{file.absolute().as_uri()}?mode=ro"
+        try:
+            with closing(sqlite3.connect(source, uri=True)) as theirs, closing(sqlite3.connect(copy)) as ours:
+                theirs.backup(ours)
+        except sqlite3.Error as error:
+            raise InputError(f"the database '{file}' cannot be read: {error}") from error
+        with Database(copy) as other:
+            return other.rows()
 
 
 def _row(data: dict[str, Any]) -> Row:

@@ -10,7 +10,9 @@ piece at a time. The work of one that is lost goes to another one; one that join
 from __future__ import annotations
 
 import pickle
+import re
 from collections.abc import Iterator, Sequence, Set
+from concurrent.futures import CancelledError
 from contextlib import suppress
 from importlib import import_module
 from typing import Any
@@ -20,6 +22,7 @@ from polysched.opt.tuning.build import Candidate, Job
 from polysched.opt.tuning.cluster import station
 from polysched.opt.tuning.cluster.station import Advert
 from polysched.opt.tuning.crew import CrewLost
+from polysched.opt.tuning.measure import failed
 from polysched.opt.tuning.optional import optional
 from polysched.opt.tuning.ratio import Ratio
 from polysched.results.tuned.database import Measurement
@@ -44,6 +47,8 @@ class Cluster(Brief):
 
     def __init__(self, client: Any, *, on: str = ""):
         self.client = _connected(client) if isinstance(client, str) else client
+        if not hasattr(self.client, "register_plugin"):
+            raise InputError(f"{client!r} is no cluster: give a distributed.Client, or the address of a scheduler")
         adverts = self.client.run(station.advertised, on_error="return")
         self.advert = _chosen(adverts, on)
         self.client.register_plugin(import_module(_PLUGIN).Marked(), name="polysched")
@@ -96,11 +101,11 @@ class OnCluster:
             self._submitted(station.tried, self._job, each.point, self._seed, texts): each for each in chosen
         }
         for candidate, found in self._results(futures):
-            yield candidate, _failed(found) if isinstance(found, Exception) else found
+            yield candidate, failed(found) if isinstance(found, Exception) else found
 
     def confirmed(self, point: Point) -> Measurement:
         ((_, found),) = self._results({self._submitted(station.confirmed, self._job, point, self._seed): None})
-        return _failed(found) if isinstance(found, Exception) else found
+        return failed(found) if isinstance(found, Exception) else found
 
     def _submitted(self, fn: Any, *args: Any) -> Any:
         return self._cluster.client.submit(fn, *args, pure=False, resources={self._cluster.advert.kind: 1})
@@ -121,22 +126,19 @@ class OnCluster:
                 for each in done:
                     left.remove(each)
                     yield futures[each], each.exception() or each.result()
+        except CancelledError as error:
+            raise CrewLost(_NO_SCHEDULER) from error
         finally:
             self._cluster.client.cancel(list(left))
 
 
 _LOST = "no workers are left: what was measured is kept, and the same call goes on from there"
-
-
-def _failed(error: Exception) -> Measurement:
-    """Of a point that has brought down worker after worker."""
-    return Measurement(answers=(), state="failed", note=str(error).partition("\n")[0])
+_NO_SCHEDULER = "the scheduler is lost: what was measured is kept, and the same call goes on with another one"
 
 
 def _connected(address: str) -> Any:
     """A client of the scheduler there."""
-    protocol, _, place = address.partition("://")
-    if protocol == "tcp" and not place.startswith(_LOOPBACK):
+    if not _OWN_OR_ENCRYPTED.fullmatch(address):
         hint = "use tls://, with the certificates of Dask's settings, or give ps.Cluster a client of your own"
         raise InputError(f"'{address}' is open to all on the network, who could run code on its workers", hint=hint)
     distributed = optional("distributed", "tune", "a cluster")
@@ -147,7 +149,7 @@ def _connected(address: str) -> Any:
         raise InputError(f"there is no scheduler at '{address}': {error}", hint=hint) from error
 
 
-_LOOPBACK = ("127.", "localhost", "[::1]")
+_OWN_OR_ENCRYPTED = re.compile(r"(tls|wss|inproc)://.*|(tcp://)?(127\.\d+\.\d+\.\d+|localhost|\[::1\]):\d+")
 
 
 def _chosen(found: dict[str, Any], on: str) -> Advert:

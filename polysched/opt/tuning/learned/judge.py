@@ -11,11 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from polysched.config.heuristics.tuning import FEW_EXAMPLES, MORE_TREES
-from polysched.cost.features import Features, seconds_of
 from polysched.errors import ToolchainError
 from polysched.opt.tuning.build import Candidate
 from polysched.opt.tuning.learned.model import Example, Model, example_of, fitted, shipped
-from polysched.opt.tuning.learned.vector import of_default
+from polysched.opt.tuning.learned.vector import by_cost
 from polysched.results.tuned.database import Measurement, Row
 from polysched.results.tuned.task import Task
 
@@ -53,14 +52,7 @@ class Judge:
     def ratios(self, candidates: Sequence[Candidate]) -> list[float | None]:
         """None where nothing is known."""
         if self.model is None:
-            return [_by_cost(each.features) for each in candidates]
+            return [2.0 ** by_cost(each.features) if each.features else None for each in candidates]
         known = [each.features for each in candidates if each.features]
         found = iter(self.model.ratios(known))
         return [next(found) if each.features else None for each in candidates]
-
-
-def _by_cost(features: Features) -> float | None:
-    if not features:
-        return None
-    seconds = seconds_of(features)
-    return seconds_of(of_default(features)) / seconds if seconds else None

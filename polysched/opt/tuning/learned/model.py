@@ -28,6 +28,7 @@ from polysched.results.tuned.database import Measurement
 
 _SHIPPED = Path(__file__).with_name("shipped.txt.gz")
 _BLANK = "~"  # in names, of which LightGBM wants no spaces
+_FAR = 3.0  # log2 of a ratio that is predicted, beyond which predictions tell no more
 _SLOWEST = -3.0  # log2 of a ratio, below which nothing is told apart
 
 
@@ -61,7 +62,7 @@ class Model:
         if not features:
             return []
         corrections = self._booster.predict(_matrix(features, self.names), num_threads=1)
-        return [float(2.0 ** (PRIOR * by_cost(each) + more)) for each, more in zip(features, corrections, strict=True)]
+        return [float(2.0 ** (_prior(each) + more)) for each, more in zip(features, corrections, strict=True)]
 
     @property
     def text(self) -> str:
@@ -78,7 +79,7 @@ def fitted(examples: Sequence[Example], before: Model | None = None, trees: int 
     names = before.names if before else tuple(sorted({name for each in examples for name in each.features}))
     data = lightgbm.Dataset(
         _matrix([each.features for each in examples], names),
-        label=[each.log_ratio - PRIOR * by_cost(each.features) for each in examples],
+        label=[each.log_ratio - _prior(each.features) for each in examples],
         weight=[each.weight for each in examples],
         feature_name=[name.replace(" ", _BLANK) for name in names],
         params=_QUIET,
@@ -86,6 +87,10 @@ def fitted(examples: Sequence[Example], before: Model | None = None, trees: int 
     )
     settings = {**_TRAINING, "min_data_in_leaf": max(FEWEST, min(MOST, len(examples) // 30))}
     return Model(lightgbm.train(settings, data, trees, init_model=before.booster if before else None))
+
+
+def _prior(features: Mapping[str, float]) -> float:
+    return PRIOR * max(-_FAR, min(_FAR, by_cost(features)))
 
 
 def shipped() -> Model:

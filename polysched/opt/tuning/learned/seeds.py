@@ -34,14 +34,18 @@ def seeds(rows: Sequence[Row], task: Task, default: Features, decisions: Sequenc
 
 
 def _nearest(rows: Sequence[Row], task: Task, default: Features) -> list[tuple[Task, list[Measurement]]]:
-    """What was faster than the default for sure, by task; the nest itself is nearest."""
-    groups: dict[Task, list[Measurement]] = defaultdict(list)
-    for row in rows:
-        if row.task.target == task.target and row.task.key != task.key and (row.measurement.low or 0.0) > 1.0:
-            groups[row.task].append(row.measurement)
-    away = _distances(default, [of_default(measured[0].features) for measured in groups.values()])
-    order = sorted(zip(away, groups.items(), strict=True), key=lambda pair: (pair[1][0].nest != task.nest, pair[0]))
-    return [group for _, group in order]
+    """What was faster than the default for sure, by task; the nest itself is nearest, others by their features."""
+    own: dict[Task, list[Measurement]] = defaultdict(list)
+    others: dict[Task, list[Measurement]] = defaultdict(list)
+    for of, found in ((row.task, row.measurement) for row in rows):
+        if of.target == task.target and of.key != task.key and (found.low or 0.0) > 1.0:
+            if of.nest == task.nest:
+                own[of].append(found)
+            elif bool(found.features) == bool(default):
+                others[of].append(found)
+    away = _distances(default, [of_default(measured[0].features) for measured in others.values()])
+    order = sorted(zip(away, others.items(), strict=True), key=lambda pair: pair[0])
+    return [*own.items(), *(group for _, group in order)]
 
 
 def _distances(one: Features, others: Sequence[Features]) -> list[float]:

@@ -13,7 +13,6 @@ from polysched.cost.features import Features
 from polysched.strategy.decision import Decision
 
 _BESIDE = " than the default"
-_FAR = 3.0
 
 
 def of_decisions(decisions: Sequence[Decision]) -> Features:
@@ -35,12 +34,8 @@ def compared(one: Features, default: Features) -> Features:
 
 
 def by_cost(beside: Mapping[str, float]) -> float:
-    """The logarithm to base two of how many times as fast as the default the cost model takes it to be; 0 if unknown.
-
-    Predictions that are further apart than eightfold tell no more.
-    """
-    more = beside.get(f"predicted seconds{_BESIDE}", 0.0)
-    return max(-_FAR, min(_FAR, -more))
+    """The logarithm to base two of how many times as fast as the default the cost model takes it for; 0 if unknown."""
+    return -beside.get(f"predicted seconds{_BESIDE}", 0.0)
 
 
 def of_default(beside: Mapping[str, float]) -> Features:
