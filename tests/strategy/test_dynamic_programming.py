@@ -15,9 +15,10 @@ from polysched.strategy.dynamic import steps, untied
 from polysched.strategy.script import Script
 from tests.strategy import programs
 
-ALL = [value for value in vars(programs).values() if isinstance(value, ps.Nest)]
-INTERVALS = [programs.folding, programs.matrix_chain, programs.ways, programs.alignment]
+INTERVALS = [programs.ways, programs.matrix_chain, programs.alignment, programs.folding]
 STEPS = [programs.shortest_paths, programs.closure, programs.widest_paths]
+OTHERS = [each for each in vars(programs).values() if isinstance(each, ps.Nest) and each not in INTERVALS + STEPS]
+ALL = [*INTERVALS, *OTHERS, *STEPS]
 
 
 def small_tiles(monkeypatch):

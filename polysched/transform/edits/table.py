@@ -41,5 +41,5 @@ from polysched.transform.edits.values.layout import transform_layout as transfor
 from polysched.transform.edits.values.online import online as online
 from polysched.transform.edits.values.reverse_compute import reverse_compute_at as reverse_compute_at
 from polysched.transform.edits.values.rfactor import rfactor as rfactor
-from polysched.transform.edits.values.snapshot import snapshot as snapshot
+from polysched.transform.edits.values.snapshots.snapshot import snapshot as snapshot
 from polysched.transform.edits.values.time_tiles.time_tile import time_tile as time_tile

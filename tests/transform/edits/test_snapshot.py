@@ -6,6 +6,8 @@ import pytest
 from chains import assert_same_results
 
 from polysched import IllegalSchedule, InputError, Schedule, from_c, i32, nest, size
+from polysched.ir.node import walk
+from polysched.ir.nodes import Load
 from tests.strategy.programs import folding, product, shortest_paths
 
 TREE = """\
@@ -49,6 +51,25 @@ def test_copies_are_taken_by_turns_and_tiles_are_legal_then():
     with pytest.raises(IllegalSchedule):  # the third step of a block overwrites the copies of the first
         done = Schedule(shortest_paths).snapshot("p", at="k", size=2).tile("k", sizes=(3,), names=("k_o",))
         done.split_set("k", "i // 3 == k_o or j // 3 == k_o")
+
+
+@nest
+def spelled(p: i32["n", "n"], n: size):
+    for k in range(n):
+        for i in range(n):
+            for j in range(n):
+                p[i, j] = p[i, 2 * j // 2] - p[i, k] * p[i, 2 * k // 2]
+
+
+@pytest.mark.parametrize("turns", [0, 2])
+def test_an_operand_that_is_spelled_in_two_ways_is_copied_once(turns):
+    """All that a body reads is among the accesses by which later edits are judged; the element itself is not copied."""
+    done = Schedule(spelled).snapshot("p", at="k", size=turns)
+    for statement in done.draft.scop.statements:
+        loaded = {node.array for node in walk(statement.body) if isinstance(node, Load)}
+        assert loaded == {access.array for access in statement.reads}
+    assert [array.name for array in done.draft.scop.arrays] == ["p", "kept_p", "kept_p_2"]
+    assert_same_results(done, random.Random(1))
 
 
 @pytest.mark.parametrize(
