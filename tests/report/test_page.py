@@ -131,7 +131,7 @@ def test_lanes_and_copies_are_said_in_the_verdict():
 
 
 @ps.nest
-def summed(a: ps.f64["n"], s: ps.f64[1], n: ps.size):
+def summed(a: ps.f64["n"], s: ps.f64[1], n: ps.size):  # noqa: F821, UP037
     for i in range(n):
         s[0] += a[i]
 
