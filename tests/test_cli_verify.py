@@ -158,3 +158,6 @@ def test_a_kernel_is_named_behind_its_file(kernel, capsys):
     assert "no races" in capsys.readouterr().out
     assert main(["verify", f"{kernel}:copied", *RUN]) == 2
     assert "copied" in capsys.readouterr().err
+    assert main(["verify", f"{kernel}:copy", "--kernel", "copy", *RUN]) == 0
+    assert main(["verify", f"{kernel}:copied", "--kernel", "copy", *RUN]) == 2
+    assert "names a kernel, and so does --kernel" in capsys.readouterr().err

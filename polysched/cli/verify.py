@@ -47,7 +47,10 @@ def run(given: argparse.Namespace) -> int:
     if given.place.endswith(".cu"):
         return _verify_cuda(given)
     if ".cu:" in given.place:
-        given.place, _, given.kernel = given.place.replace(".cu:", ".cu\0", 1).partition("\0")
+        path, _, kernel = given.place.replace(".cu:", ".cu\0", 1).partition("\0")
+        if given.kernel not in (None, kernel):
+            raise InputError(f"'{given.place}' names a kernel, and so does --kernel", hint="name it once")
+        given.place, given.kernel = path, kernel
         return _verify_cuda(given)
     if given.arg or given.kernel or given.grid or given.block or given.dynamic_shared:
         names = "--arg, --kernel, --grid, --block and --dynamic-shared"

@@ -98,6 +98,9 @@ class Expressions:
                 return self.call(node)
             case ast.Attribute(ast.Name(id=module), attr) if attr in _CONSTANTS and not self.scope.is_bound(module):
                 return Typed(Const(_CONSTANTS[attr], f64), weak=True)
+            case ast.Attribute(ast.Name(id=name), "shape") if name in self.scope.arrays:
+                message = f"'{name}.shape' is a tuple; a nest works on numbers"
+                raise InputError(message, None, f"take one extent, as in {name}.shape[0]")
             case ast.Attribute():
                 hint = "pass the value as a parameter, as in n: ps.size"
                 raise InputError(f"the attribute '{ast.unparse(node)}' cannot be in a nest", None, hint)
@@ -137,7 +140,7 @@ class Expressions:
         """len(a), a.shape[1]: an extent as the annotation has it, which calls are held to."""
         shape = self.scope.arrays[name].shape
         if axis is None or not -len(shape) <= axis < len(shape):
-            hint = f"it has {counted(len(shape), 'dimension')}, as in {name}.shape[0]"
+            hint = f"it has {counted(len(shape), 'dimension')}{f', as in {name}.shape[0]' if shape else ''}"
             raise InputError(f"'{name}' has no such extent", None, hint)
         return Typed(shape[axis], weak=True)
 

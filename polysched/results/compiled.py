@@ -351,7 +351,8 @@ class Compiled:
         """The kernel in C on more threads than it takes by itself, and with its parallel loops in other orders."""
         ways = dict[str, Run]()
         if has_loops(self.kernel, PARALLEL):
-            ways["on 4 threads"] = self._loaded(always_on_threads(self.kernel), threads=4, contract=False)
+            on_threads = self._loaded(always_on_threads(self.kernel), threads=4, contract=False)
+            ways |= {"on 4 threads": on_threads} if on_threads.has_openmp else {}
         if has_loops(self.kernel, INDEPENDENT):
             kernel, order = in_other_orders(self.kernel)
             scalars = (*self.nest.scalars, Var(order, i64))

@@ -103,6 +103,11 @@ class CpuProgram(HostProgram):
     def __repr__(self) -> str:
         return f"CpuProgram({self.fn.name}, threads={self.threads})"
 
+    @property
+    def has_openmp(self) -> bool:
+        """Is it linked with OpenMP? A serial text is not, nor is any by a compiler that lacks it."""
+        return hasattr(self.library, "omp_set_num_threads")
+
     def release(self) -> None:
         """Gives back the memory of large temporaries, which it keeps from call to call; calls under way go on."""
         if hasattr(self.library, _RELEASE):
@@ -139,7 +144,7 @@ class CpuProgram(HostProgram):
             raise ZeroDivisorError(f"{self.fn.name} divides an integer by zero")
 
     def _enter(self, entry: Any, values: list[Any]) -> None:
-        if self.threads is None or not hasattr(self.library, "omp_set_num_threads"):  # a serial text links no OpenMP
+        if self.threads is None or not self.has_openmp:
             entry(*values)
             return
         # The number of threads is a setting of the whole process: put it back.

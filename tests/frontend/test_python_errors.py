@@ -265,8 +265,8 @@ a.T[0, 0] = 1
 hint: pass the value as a parameter, as in n: ps.size
 
 b[0] = a.shape
-       ^ the attribute 'a.shape' cannot be in a nest
-hint: pass the value as a parameter, as in n: ps.size
+       ^ 'a.shape' is a tuple; a nest works on numbers
+hint: take one extent, as in a.shape[0]
 
 b[0] = a.shape[2]
        ^ 'a' has no such extent

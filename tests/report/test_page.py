@@ -123,6 +123,19 @@ def test_the_verdict_comes_first(tmp_path):
     assert found["Measured"] == "not for GPUs" and "on thread.x" in found["Blocks and threads"]
 
 
+def test_lanes_and_copies_are_said_in_the_verdict():
+    schedule = ps.Schedule(summed, options=ps.Options(reorder_reductions=True)).vectorize("i", 8)
+    assert "i: SIMD of 8 lanes, each with its own s" in schedule.explain()
+    text = page("", [ps.optimize(summed, schedule=schedule)])
+    assert rows_of_the_verdict(text)["SIMD"] == "i"
+
+
+@ps.nest
+def summed(a: ps.f64["n"], s: ps.f64[1], n: ps.size):  # noqa: F821, UP037
+    for i in range(n):
+        s[0] += a[i]
+
+
 def rows_of_the_verdict(text: str) -> dict[str, str]:
     (verdict,) = re.findall(r'<dl class="verdict">(.*?)</dl>', text)
     assert text.index("<dl class=") < text.index("<h3>Code</h3>")

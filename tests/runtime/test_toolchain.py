@@ -168,6 +168,7 @@ def test_without_openmp_kernels_run_on_one_thread(monkeypatch, tmp_path, capsys)
     assert "#pragma omp parallel" in str(done.source)
     done(a=a)
     assert a.min() == a.max() == 2.0
+    assert [way for way in done.verify(n=5).ways if way] == ["as it is", "backwards", "in a random order"]
     assert main(["doctor"]) == 0
     assert re.search(r"missing +OpenMP .*\n +the C compiler links no OpenMP", capsys.readouterr().out)
 

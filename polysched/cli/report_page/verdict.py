@@ -25,7 +25,7 @@ def verdict(done: Compiled, measured: str = "") -> Html:
     rows = {
         "Blocks and threads" if TARGETS[done.source.target].has_grid else "Threads": _named(threads, " on threads"),
         "Tiles": _named([_tiled(name, note) for name, note in loops if "tiles" in note or "products" in note]),
-        "SIMD": _named([name for name, note in loops if note == "SIMD"]),
+        "SIMD": _named([name for name, note in loops if note.startswith("SIMD")]),
         "Predicted": next((line.removeprefix("predicted ") for line in said if line.startswith("predicted ")), ""),
         "Measured": measured,
         "Declined": "; ".join(map(str, done.declined)),
