@@ -110,8 +110,14 @@ class Dependences:
     @property
     def ordered(self) -> tuple[Dependence, ...]:
         """Those that every schedule must respect."""
+        return tuple(d for d in self.scheduled if not d.commutes)
+
+    @property
+    def scheduled(self) -> tuple[Dependence, ...]:
+        """Those that a schedule that is sought respects. Updates that commute are among them: free of each other, they
+        would join the loops of others, which cannot run in parallel then."""
         every = self.of("flow", "anti", "output")
-        return tuple(d for d in every if not (d.commutes or (self.reorder_reductions and d.reduction)))
+        return tuple(d for d in every if not (self.reorder_reductions and d.reduction))
 
     @property
     def flow(self) -> isl.UnionMap:
@@ -122,6 +128,12 @@ class Dependences:
     def validity(self) -> isl.UnionMap:
         """What every schedule must respect."""
         return union(self.ordered)
+
+    @cached_property
+    def exclusive(self) -> isl.UnionMap:
+        """What threads of a block must not run at the same time: of updates that commute, either comes first."""
+        commuting = union(d for d in self.scheduled if d.commutes)
+        return self.validity.union(commuting).union(commuting.reverse())
 
     @cached_property
     def coincidence(self) -> isl.UnionMap:

@@ -275,7 +275,8 @@ def _between_threads(kernel: Band, pairs: tuple[_Pairs, ...], own: frozenset[str
             wrong = p.relation
             if source is not None and sink is not None:
                 wrong = wrong.subtract(source.apply_range(sink.reverse()))
-            waits = p.ordered and axis.startswith("thread") and p.dependence.array not in own
+            may_wait = p.ordered or p.dependence.commutes
+            waits = may_wait and axis.startswith("thread") and p.dependence.array not in own
             if waits and not wrong.is_empty():
                 left = left_to_threads(kernel, isl.UnionMap.from_map(wrong))
                 wrong = wrong.intersect(left.extract_map(wrong.get_space()))

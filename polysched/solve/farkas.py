@@ -87,7 +87,7 @@ class Edge:
 def edges(scop: Scop, dependences: Dependences) -> tuple[Edge, ...]:
     """The pieces of all dependences between instances, within the scop's context."""
     space = parameter_space(scop, dependences)
-    required = {id(d) for d in dependences.ordered}
+    required = {id(d) for d in dependences.scheduled}
     return tuple(
         Edge(dependence, piece, id(dependence) in required)
         for dependence in dependences.of("flow", "anti", "output")

@@ -5,7 +5,7 @@ It can run for minutes through any quota of operations. Verdoolaege and Janssens
 
 from __future__ import annotations
 
-from polysched.deps.dependences import Dependences
+from polysched.deps.dependences import Dependences, union
 from polysched.model.scop import Scop
 from polysched.model.tree.nodes import Context, Domain, Tree
 from polysched.model.tree.to_isl import from_isl
@@ -17,7 +17,7 @@ from polysched.support.clock import Deadline
 def isl_schedule(scop: Scop, dependences: Dependences, deadline: Deadline) -> Tree:
     """The tree that isl finds; BudgetExceeded when the deadline passes first or isl gives up."""
     deadline.check("isl's scheduler")
-    within = (dependences.validity, dependences.flow, dependences.coincidence)
+    within = (union(dependences.scheduled), dependences.flow, dependences.coincidence)
     schedule = call_within(deadline.left, isl_scheduler, scop.domain, scop.context, *within)
     tree = from_isl(isl.Schedule(schedule))
     assert isinstance(tree, Domain), "isl's schedules start with a domain"

@@ -31,7 +31,7 @@ from polysched.support import isl
 def place_barriers(tree: Tree, scop: Scop, dependences: Dependences) -> Tree:
     """`tree` with a mark `Wait` wherever the threads of a block have to wait for each other."""
     shared = frozenset(array.name for array in scop.arrays if array.space == "shared")
-    return _placed(tree, dependences.validity, shared)
+    return _placed(tree, dependences.exclusive, shared)
 
 
 def _placed(tree: Tree, reaching: isl.UnionMap, shared: frozenset[str]) -> Tree:
