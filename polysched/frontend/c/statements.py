@@ -24,6 +24,7 @@ from polysched.frontend.c.file.clang import (
     bare,
     children,
     constant,
+    has_attributes,
     initialiser,
     is_integer,
     operator,
@@ -279,6 +280,8 @@ class Statements:
             raise error(decl, "only variables can be declared in a region", "move the declaration before the region")
         if decl.storage_class in (StorageClass.STATIC, StorageClass.EXTERN):
             raise error(decl, f"'{name}' outlives the region", "declare it before the region")
+        if has_attributes(decl):
+            raise error(decl, f"'{name}' has attributes", "declare it without, or before the region")
         if is_array(decl):
             return self.local_pointer(decl) if is_pointer(decl) else (self.local_array(decl),)
         if decl.type.get_canonical().is_volatile_qualified() or dtype_of(decl.type) is None:

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from clang.cindex import CursorKind, TypeKind
 
 from polysched.frontend.c.file.clang import Node, children, operands, stripped, unary_operator, walk
-from polysched.frontend.c.file.names import Decl, Field, Key, Member, key, root, set_by, variable
+from polysched.frontend.c.file.names import Decl, Field, Key, Member, key, mentions, root, set_by, variable
 from polysched.frontend.c.file.source import Source
+from polysched.frontend.c.memory.entries import base_of
 
 _NAMED = tuple(getattr(CursorKind, f"{kind}_DECL") for kind in ("VAR", "PARM", "TYPEDEF", "FUNCTION", "ENUM_CONSTANT"))
 _ARRAYS = (TypeKind.CONSTANTARRAY, TypeKind.VARIABLEARRAY, TypeKind.INCOMPLETEARRAY)
@@ -109,7 +110,11 @@ def _variables(nodes: Sequence[Node]) -> Iterator[Decl]:
 
 
 def _addressed(function: Node) -> Iterator[Key]:
-    """The variables of which the address is taken, or that of a part."""
+    """The variables of which the address is taken, or that of a part; arrays but where an element is named."""
+    bases = {base_of(part) for part in walk(function) if part.kind == CursorKind.ARRAY_SUBSCRIPT_EXPR}
+    for node, decl in mentions(function):
+        if decl.type.get_canonical().kind in _ARRAYS and node.extent.start.offset not in bases:
+            yield key(decl)
     for part in walk(function):
         if unary_operator(part) != "&":
             continue

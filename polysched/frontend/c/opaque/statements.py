@@ -14,13 +14,14 @@ a text names is declared by the new text in front of the loops, and then only su
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from clang.cindex import CursorKind, StorageClass, Type, TypeKind
 
 from polysched.errors import InputError, Loc
 from polysched.frontend.c.expressions import Expressions
-from polysched.frontend.c.file.clang import Node, children, initialiser, walk
+from polysched.frontend.c.file.clang import Node, children, has_attributes, initialiser, walk
 from polysched.frontend.c.file.names import Decl, key, mentions, set_by
 from polysched.frontend.c.opaque.state import Kept, Opaque
 from polysched.frontend.c.opaque.text import text_of
@@ -29,6 +30,7 @@ from polysched.ir.dtypes import DType, boolean, i64
 from polysched.ir.nodes import Alloc, Array, Binary, Call, Const, Expr, Load, Stmt, Store
 
 _UNNAMED = ("unnamed", "anonymous")  # as clang spells a type that has no name
+_VARIABLE = re.compile(r"\[(?!\d+\])")  # an extent that a number tells, perhaps behind a pointer
 
 
 def statement(read: Expressions, node: Node, why: InputError) -> tuple[Stmt, ...]:
@@ -53,12 +55,12 @@ def declaration(read: Expressions, decl: Node, why: InputError) -> tuple[Stmt, .
     if key(decl) not in opaque.kept:
         if _number(decl) is None or key(decl) in read.variables.exposed:
             raise Kept(decl)
-        if value is None:
+        if value is None or has_attributes(decl):
             raise why
-        return _call(read, value, _Form(f"{decl.spelling} = (TEXT);", also=decl), why)
+        return _call(read, value, _initialised(decl, value, also=decl), why)
     kind = decl.type
     _require_one(read, decl, why)
-    if not _is_plain(kind) or any(child.kind.is_attribute() for child in children(decl)):
+    if not _is_plain(kind) or has_attributes(decl):
         raise why
     opaque.declared[decl.spelling] = f"__typeof__({kind.spelling}) {decl.spelling};"
     lists = [child for child in children(decl) if child.kind in (CursorKind.INIT_LIST_EXPR, CursorKind.STRING_LITERAL)]
@@ -68,16 +70,29 @@ def declaration(read: Expressions, decl: Node, why: InputError) -> tuple[Stmt, .
         return ()
     if value is None:
         return ()
-    is_list = value.kind == CursorKind.INIT_LIST_EXPR
-    return _call(
-        read, value, _Form(f"{decl.spelling} = {f'(__typeof__({kind.spelling}))TEXT' if is_list else '(TEXT)'};"), why
-    )
+    return _call(read, value, _initialised(decl, value), why)
 
 
 def _is_plain(kind: Type) -> bool:
-    """Can a variable of the type be declared without a value, and assigned later?"""
-    is_sized = kind.get_canonical().kind not in (TypeKind.VARIABLEARRAY, TypeKind.INCOMPLETEARRAY)
-    return is_sized and not kind.is_const_qualified() and not any(word in kind.spelling for word in _UNNAMED)
+    """Can a variable of the type be declared in front of the loops without a value, and be assigned in them?"""
+    is_named = not any(word in kind.spelling for word in _UNNAMED)
+    return is_named and not _VARIABLE.search(kind.get_canonical().spelling) and _is_assignable(kind)
+
+
+def _is_assignable(kind: Type) -> bool:
+    """May values be assigned to all of it, which a restrict pointer of a longer life must not have?"""
+    kind = kind.get_canonical()
+    if kind.kind == TypeKind.CONSTANTARRAY:
+        return _is_assignable(kind.element_type)
+    is_fixed = kind.is_const_qualified() or kind.is_restrict_qualified()
+    members = kind.get_fields() if kind.kind == TypeKind.RECORD else ()
+    return not is_fixed and all(_is_assignable(member.type) for member in members)
+
+
+def _initialised(decl: Node, value: Node, also: Node | None = None) -> _Form:
+    is_list = value.kind == CursorKind.INIT_LIST_EXPR
+    text = f"(__typeof__({decl.type.spelling}))TEXT" if is_list else "(TEXT)"
+    return _Form(f"{decl.spelling} = {text};", also)
 
 
 @dataclass(frozen=True)
@@ -85,7 +100,7 @@ class _Form:
     """What a macro does with a text."""
 
     does: str
-    also: Node | None = None  # a number that it sets beside those that the text does
+    also: Node | None = None  # a number that it declares, beside those that the text sets
     result: str = "0LL"
 
 
@@ -111,11 +126,14 @@ def _call(read: Expressions, node: Node, form: _Form, why: InputError) -> tuple[
             continue
         if (value := _given(read, decl, key(decl) in changed, why)) is None:
             continue
-        arguments.append(value)
         kind = decl.type.get_canonical().spelling
-        given = variables.own(f"{decl.spelling}_given")  # the nest may have its own variable of that name
-        before.append(f"{kind} {given} = ({{}}); ")
-        names.append(f"{kind} {decl.spelling} = {given}; ")
+        if form.also is not None and key(decl) == key(form.also):
+            names.append(f"{kind} {decl.spelling}; ")
+        else:
+            arguments.append(value)
+            given = variables.own(f"{decl.spelling}_given")  # the nest may have its own variable of that name
+            before.append(f"{kind} {given} = ({{}}); ")
+            names.append(f"{kind} {decl.spelling} = {given}; ")
         if key(decl) in changed:
             place = variables.own(f"{decl.spelling}_set")
             opaque.declared[place] = f"{kind} {place};"
