@@ -143,7 +143,8 @@ LOOPS = {
     "a macro with more than the statement": """{
         SCOP for (int i = 0; i < 9; i++) { POKE(i) poke(b, i + 2); b[i] += a[i]; } END }""",
     "what is a list of one": """{
-        SCOP for (int i = 0; i < 9; i++) { int k = {seen + i}; b[i] += k; poke(a, k); _Bool t = getenv("NEVER"); b[i] += t; } END }""",
+        SCOP for (int i = 0; i < 9; i++) { int k = {seen + i}; b[i] += k; poke(a, k); _Bool t = getenv("NEVER");
+        b[i] += t; } END }""",
     "a way out of the program": """{
         SCOP for (int i = 0; i < N; i++) {
             a[i] = i; a[3] += a[i]; if (i == 9) { printf("%g\\n", a[3]); exit(3); }
