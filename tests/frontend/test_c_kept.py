@@ -140,6 +140,13 @@ LOOPS = {
         SCOP for (int i = 0; i < d[0]; i++) {
             if (i < 4) look(); for (int j = 0; j < d[1]; j++) A[i][j] += a[j]; if (d[0] > 12) spy = 0;
         } END spy = 0; printf("%d\\n", d[0]); }""",
+    "an element of a row that others reach": """{ int d[2][2] = {{3, 4}, {5, 6}}; spy = d[1];
+        SCOP for (int i = 0; i < 4; i++) { for (int j = 0; j < d[1][0]; j++) A[i][j] += 1; look(); } END spy = 0; }""",
+    "numbers of types that have no name, and of names like those of a macro": """{ enum {P, Q, R} e; int TEXT = 1;
+        SCOP for (int i = 0; i < 4; i++) {
+            for (e = P; e <= R; e++) { poke(a, e); b[i] += e; } A[i][1] += 1;
+            { int nTEXT = {seen}; TEXT += nTEXT; poke(b, TEXT); }
+        } END printf("%d\\n", TEXT); }""",
     "a macro with more than the statement": """{
         SCOP for (int i = 0; i < 9; i++) { POKE(i) poke(b, i + 2); b[i] += a[i]; } END }""",
     "what is a list of one": """{

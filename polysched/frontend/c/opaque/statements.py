@@ -35,13 +35,13 @@ _VARIABLE = re.compile(r"\[(?!\d+\])")  # an extent that a number tells, perhaps
 
 def statement(read: Expressions, node: Node, why: InputError) -> tuple[Stmt, ...]:
     """A statement as its text; `why` if it cannot be that."""
-    return _call(read, node, _Form("TEXT;"), why)
+    return _call(read, node, _Form(), why)
 
 
 def condition(read: Expressions, node: Node, why: InputError) -> tuple[tuple[Stmt, ...], Expr]:
     """What is done to find out whether an expression is not zero, and whether it is."""
     value, loc = read.variables.own("value"), read.source.loc(node)
-    done = _call(read, node, _Form(f"_Bool {value} = (TEXT);", result=f"(long long){value}"), why)
+    done = _call(read, node, _Form(f"_Bool {value} = (", ");", result=f"(long long){value}"), why)
     holds = Array(read.variables.fresh("holds"), boolean, (), "private")
     is_set = Binary("!=", Load(read.outside, (), i64), Const(0))
     return (*done, Alloc(holds, loc), Store(holds.name, (), is_set, loc)), Load(holds.name, (), boolean)
@@ -91,15 +91,16 @@ def _is_assignable(kind: Type) -> bool:
 
 def _initialised(decl: Node, value: Node, also: Node | None = None) -> _Form:
     is_list = value.kind == CursorKind.INIT_LIST_EXPR
-    text = f"(__typeof__({decl.type.spelling}))TEXT" if is_list else "(TEXT)"
-    return _Form(f"{decl.spelling} = {text};", also)
+    before, behind = (f"(__typeof__({decl.type.spelling}))", ";") if is_list else ("(", ");")
+    return _Form(f"{decl.spelling} = {before}", behind, also)
 
 
 @dataclass(frozen=True)
 class _Form:
     """What a macro does with a text."""
 
-    does: str
+    before: str = ""
+    behind: str = ";"
     also: Node | None = None  # a number that it declares, beside those that the text sets
     result: str = "0LL"
 
@@ -121,12 +122,15 @@ def _call(read: Expressions, node: Node, form: _Form, why: InputError) -> tuple[
     arguments: list[Expr] = []
     for decl in named.values():
         _require_one(read, decl, why)
-        if _is_of_own_loop(read, decl):
-            names.append(f"{decl.type.get_canonical().spelling} {decl.spelling}; ")
+        is_of_loop, kind = _is_of_own_loop(read, decl), decl.type.get_canonical().spelling
+        value = None if is_of_loop else _given(read, decl, key(decl) in changed, why)
+        if value is None and not is_of_loop:
             continue
-        if (value := _given(read, decl, key(decl) in changed, why)) is None:
+        if any(word in kind for word in _UNNAMED):
+            raise why
+        if value is None:
+            names.append(f"{kind} {decl.spelling}; ")
             continue
-        kind = decl.type.get_canonical().spelling
         if form.also is not None and key(decl) == key(form.also):
             names.append(f"{kind} {decl.spelling}; ")
         else:
@@ -140,7 +144,7 @@ def _call(read: Expressions, node: Node, form: _Form, why: InputError) -> tuple[
             after.append(f"{place} = {decl.spelling}; ")
             back.append((decl, place))
     read.outside = read.outside or variables.own("outside")
-    does = form.does.replace("TEXT", text).replace("{", "{{").replace("}", "}}")
+    does = f"{form.before}{text}{form.behind}".replace("{", "{{").replace("}", "}}")
     name = variables.own(f"statement_{len(read.macros) + 1}")
     does = f"{''.join((*before, *names))}{does} {''.join(after)}{form.result};"
     read.macros[name] = len(arguments), f"(__extension__ ({{{{ {does} }}}}))"
@@ -176,7 +180,7 @@ def _given(read: Expressions, decl: Decl, is_changed: bool, why: InputError) -> 
         raise Kept(decl)
     if dtype is None or is_exposed or not (is_own or key(decl) in variables.written):
         return None
-    if "(" in decl.type.get_canonical().spelling or (is_changed and decl.type.is_const_qualified()):
+    if is_changed and decl.type.is_const_qualified():
         raise why
     return Load(read.scalar(decl, dtype).name, (), dtype)
 
