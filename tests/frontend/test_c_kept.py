@@ -228,6 +228,7 @@ NEST = "for (int j = 0; j < n; j++) a[j] += 1;"
         pytest.param(f"struct c q = make(); f2(p + q.k); {NEST}", id="a structure that cannot be assigned"),
         pytest.param(f"int *restrict q = f3(); f2(q); {NEST}", id="a restrict pointer that would live longer"),
         pytest.param(f"int m = f4(i), (*q)[m] = (void *)p; f2(q[1]); {NEST}", id="a type that a number tells"),
+        pytest.param(f"_Alignas(64) int q[8]; f2(q); {NEST}", id="what is where its type need not be"),
         pytest.param(f"int k __attribute__((cleanup(f2))) = 1; {NEST}", id="what is called at the end of a block"),
     ],
 )

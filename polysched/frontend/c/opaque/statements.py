@@ -60,7 +60,7 @@ def declaration(read: Expressions, decl: Node, why: InputError) -> tuple[Stmt, .
         return _call(read, value, _initialised(decl, value, also=decl), why)
     kind = decl.type
     _require_one(read, decl, why)
-    if not _is_plain(kind) or has_attributes(decl):
+    if not _is_plain(kind) or any(child.kind.is_attribute() for child in children(decl)):
         raise why
     opaque.declared[decl.spelling] = f"__typeof__({kind.spelling}) {decl.spelling};"
     lists = [child for child in children(decl) if child.kind in (CursorKind.INIT_LIST_EXPR, CursorKind.STRING_LITERAL)]
