@@ -73,13 +73,15 @@ PROGRAM = """
 #include <stdlib.h>
 #include <string.h>
 #define N 24
+#define POKE(i) poke(a, i),
 typedef struct { int w, h; double *data; } image;
 typedef struct list { struct list *next; int v; } list;
 double a[N], b[N], c[N], A[N][N], total, *lead, outside = 3;
-int limit = 6, seen;
+int limit = 6, seen, *spy;
 pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static void poke(double *p, int i)
 { p[(unsigned)i % N] += 1; total *= 1.25; limit += i == 3; if (lead) lead[2] += .5; if (getenv("NEVER")) abort(); }
+static void look(void) { if (spy) ++*spy; if (getenv("NEVER")) abort(); }
 image load(int k) { image m = {k, k % 5, calloc(k + 1, 8)}; if (k < 0) exit(1); m.data[k / 2] = k; return m; }
 void swap(double **x, double **y) { double *t = *x; *x = *y; *y = t; if (x == y) exit(1); }
 """
@@ -134,6 +136,22 @@ LOOPS = {
         printf("%d %d %d\\n", u, s, t); }""",
     "a loop that never runs": """{ int n = 0; double *none = 0;
         SCOP for (int i = 0; i < n; i++) { seen += *none; poke(none, i); a[i] += 1; } END }""",
+    "an element that bounds a loop, and that others reach": """{ int d[2] = {5, 6}; spy = d;
+        SCOP for (int i = 0; i < d[0]; i++) {
+            if (i < 4) look(); for (int j = 0; j < d[1]; j++) A[i][j] += a[j]; if (d[0] > 12) spy = 0;
+        } END spy = 0; printf("%d\\n", d[0]); }""",
+    "an element of a row that others reach": """{ int d[2][2] = {{3, 4}, {5, 6}}; spy = d[1];
+        SCOP for (int i = 0; i < 4; i++) { for (int j = 0; j < d[1][0]; j++) A[i][j] += 1; look(); } END spy = 0; }""",
+    "numbers of types that have no name, and of names like those of a macro": """{ enum {P, Q, R} e; int TEXT = 1;
+        SCOP for (int i = 0; i < 4; i++) {
+            for (e = P; e <= R; e++) { poke(a, e); b[i] += e; } A[i][1] += 1;
+            { int nTEXT = {seen}; TEXT += nTEXT; poke(b, TEXT); }
+        } END printf("%d\\n", TEXT); }""",
+    "a macro with more than the statement": """{
+        SCOP for (int i = 0; i < 9; i++) { POKE(i) poke(b, i + 2); b[i] += a[i]; } END }""",
+    "what is a list of one": """{
+        SCOP for (int i = 0; i < 9; i++) { int k = {seen + i}; b[i] += k; poke(a, k); _Bool t = getenv("NEVER");
+        b[i] += t; } END }""",
     "a way out of the program": """{
         SCOP for (int i = 0; i < N; i++) {
             a[i] = i; a[3] += a[i]; if (i == 9) { printf("%g\\n", a[3]); exit(3); }
@@ -205,11 +223,18 @@ NEST = "for (int j = 0; j < n; j++) a[j] += 1;"
         pytest.param(f"static int k; f2(p + k++); {NEST}", id="there would be two of a static variable"),
         pytest.param(f"struct t {{ int x; }} q = {{1}}; f2(p + q.x); {NEST}", id="a type of its own"),
         pytest.param(f"{NEST} if (i % 5) TWICE;", id="a macro ends one statement and begins another"),
-        pytest.param("p = __builtin_alloca(8); f2(p);", id="memory of the function"),
+        pytest.param("p = __builtin_alloca_with_align(8, 64); f2(p);", id="memory of the function"),
+        pytest.param(f"f2((int *)__builtin_LINE() + 1); {NEST}", id="the line that it is on"),
+        pytest.param(f"struct c q = make(); f2(p + q.k); {NEST}", id="a structure that cannot be assigned"),
+        pytest.param(f"int *restrict q = f3(); f2(q); {NEST}", id="a restrict pointer that would live longer"),
+        pytest.param(f"int m = f4(i), (*q)[m] = (void *)p; f2(q[1]); {NEST}", id="a type that a number tells"),
+        pytest.param(f"_Alignas(64) int q[8]; f2(q); {NEST}", id="what is where its type need not be"),
+        pytest.param(f"int k __attribute__((cleanup(f2))) = 1; {NEST}", id="what is called at the end of a block"),
     ],
 )
 def test_refused(tmp_path: Path, body: str) -> None:
-    text = "#define TWICE f2(p); f2(p + 1)\nvoid f2(int *);\nvoid f(int n, int *p, double *restrict a)\n{"
+    text = "#define TWICE f2(p); f2(p + 1)\nvoid f2(int *); int *f3(void), f4(int);\n"
+    text += "struct c { const int k; } make(void);\nvoid f(int n, int *p, double *restrict a)\n{"
     text += "\n#pragma scop\nfor (int i = 0; i < n; i++) "
     (tmp_path / "f.c").write_text(f"{text}{{ {body} }}\n#pragma endscop\nout: ;\n}}\n")
     with pytest.raises(InputError):

@@ -3,7 +3,7 @@
     for (i = lo; i < hi; i++)           lo .. hi            for (i = hi - 1; i >= lo; i -= 2)    hi - 1 .. lo - 1, -2
     for (i = lo; i <= a && i <= b; i++) lo .. min(a, b) + 1     for (i = lo; i != hi; i++)       lo .. hi
 
-C tests the condition again for each iteration: nothing in the body may change it, which `statements.py` sees to.
+C tests the condition again for each iteration: nothing in the body may change it, which `flow/iterations.py` sees to.
 """
 
 from __future__ import annotations

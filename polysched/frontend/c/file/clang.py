@@ -140,6 +140,11 @@ def operands(node: Node) -> list[Node]:
     return [child for child in children(node) if child.kind != CursorKind.TYPE_REF]
 
 
+def has_attributes(decl: Node) -> bool:
+    """Has a variable some that may do more than say where it is?"""
+    return any(child.kind.is_attribute() and child.kind != CursorKind.ALIGNED_ATTR for child in children(decl))
+
+
 def initialiser(decl: Node) -> Node | None:
     """The value that the declaration of a variable gives it; the extents of an array come before it."""
     values = [child for child in children(decl) if child.kind.is_expression()]

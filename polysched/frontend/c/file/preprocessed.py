@@ -31,6 +31,7 @@ from polysched.frontend.c.file.marked import Marked
 from polysched.frontend.c.region import Expansion, Held
 
 _POSITION = {"__LINE__", "__FILE__", "__BASE_FILE__", "__COUNTER__", "__DATE__", "__TIME__", "__TIMESTAMP__"}
+_POSITION |= {"__builtin_LINE", "__builtin_FILE"}
 _JUMPS = {"for", "while", "do", "if", "else", "switch", "case", "default", "goto", "break", "continue", "return"}
 _TYPES = {"char", "short", "int", "long", "float", "double", "signed", "unsigned", "void"}
 _NUMBER = re.compile(rf"(?:[-+*/%()<>=!~^&| ]|\b(?:{'|'.join(_TYPES)})\b|\.?\d(?:[eEpP][+-]|[\w.])*)+")

@@ -12,6 +12,8 @@ from polysched.frontend.c.file.names import Decl, Field, Key, Member, key, root,
 from polysched.frontend.c.file.source import Source
 
 _NAMED = tuple(getattr(CursorKind, f"{kind}_DECL") for kind in ("VAR", "PARM", "TYPEDEF", "FUNCTION", "ENUM_CONSTANT"))
+_SUBSCRIPT = CursorKind.ARRAY_SUBSCRIPT_EXPR
+_PLACES = (CursorKind.DECL_REF_EXPR, CursorKind.MEMBER_REF_EXPR, _SUBSCRIPT)
 _ARRAYS = (TypeKind.CONSTANTARRAY, TypeKind.VARIABLEARRAY, TypeKind.INCOMPLETEARRAY)
 
 
@@ -109,12 +111,17 @@ def _variables(nodes: Sequence[Node]) -> Iterator[Decl]:
 
 
 def _addressed(function: Node) -> Iterator[Key]:
-    """The variables of which the address is taken, or that of a part."""
-    for part in walk(function):
-        if unary_operator(part) != "&":
+    """The variables of which the address is taken, or that of a part, or an array but to name an element."""
+    parts = list(walk(function))
+    subscripted = {stripped(each).hash for part in parts if part.kind == _SUBSCRIPT for each in children(part)}
+    for part in parts:
+        if unary_operator(part) == "&":
+            place = stripped(children(part)[0])
+        elif part.kind in _PLACES and part.type.get_canonical().kind in _ARRAYS and part.hash not in subscripted:
+            place = part
+        else:
             continue
-        place = stripped(children(part)[0])
-        while place.kind in (CursorKind.MEMBER_REF_EXPR, CursorKind.ARRAY_SUBSCRIPT_EXPR) and operands(place):
+        while place.kind in _PLACES[1:] and operands(place):
             place = stripped(operands(place)[0])
         if (decl := variable(place)) is not None:
             yield key(root(decl))

@@ -14,13 +14,14 @@ a text names is declared by the new text in front of the loops, and then only su
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from clang.cindex import CursorKind, StorageClass, Type, TypeKind
 
 from polysched.errors import InputError, Loc
 from polysched.frontend.c.expressions import Expressions
-from polysched.frontend.c.file.clang import Node, children, initialiser, walk
+from polysched.frontend.c.file.clang import Node, children, has_attributes, initialiser, walk
 from polysched.frontend.c.file.names import Decl, key, mentions, set_by
 from polysched.frontend.c.opaque.state import Kept, Opaque
 from polysched.frontend.c.opaque.text import text_of
@@ -29,17 +30,18 @@ from polysched.ir.dtypes import DType, boolean, i64
 from polysched.ir.nodes import Alloc, Array, Binary, Call, Const, Expr, Load, Stmt, Store
 
 _UNNAMED = ("unnamed", "anonymous")  # as clang spells a type that has no name
+_VARIABLE = re.compile(r"\[(?!\d+\])")  # an extent that a number tells, perhaps behind a pointer
 
 
 def statement(read: Expressions, node: Node, why: InputError) -> tuple[Stmt, ...]:
     """A statement as its text; `why` if it cannot be that."""
-    return _call(read, node, _Form("TEXT;"), why)
+    return _call(read, node, _Form(), why)
 
 
 def condition(read: Expressions, node: Node, why: InputError) -> tuple[tuple[Stmt, ...], Expr]:
     """What is done to find out whether an expression is not zero, and whether it is."""
     value, loc = read.variables.own("value"), read.source.loc(node)
-    done = _call(read, node, _Form(f"_Bool {value} = (TEXT);", result=f"(long long){value}"), why)
+    done = _call(read, node, _Form(f"_Bool {value} = (", ");", result=f"(long long){value}"), why)
     holds = Array(read.variables.fresh("holds"), boolean, (), "private")
     is_set = Binary("!=", Load(read.outside, (), i64), Const(0))
     return (*done, Alloc(holds, loc), Store(holds.name, (), is_set, loc)), Load(holds.name, (), boolean)
@@ -53,9 +55,9 @@ def declaration(read: Expressions, decl: Node, why: InputError) -> tuple[Stmt, .
     if key(decl) not in opaque.kept:
         if _number(decl) is None or key(decl) in read.variables.exposed:
             raise Kept(decl)
-        if value is None:
+        if value is None or has_attributes(decl):
             raise why
-        return _call(read, value, _Form(f"{decl.spelling} = (TEXT);", also=decl), why)
+        return _call(read, value, _initialised(decl, value, also=decl), why)
     kind = decl.type
     _require_one(read, decl, why)
     if not _is_plain(kind) or any(child.kind.is_attribute() for child in children(decl)):
@@ -68,24 +70,38 @@ def declaration(read: Expressions, decl: Node, why: InputError) -> tuple[Stmt, .
         return ()
     if value is None:
         return ()
-    is_list = value.kind == CursorKind.INIT_LIST_EXPR
-    return _call(
-        read, value, _Form(f"{decl.spelling} = {f'(__typeof__({kind.spelling}))TEXT' if is_list else '(TEXT)'};"), why
-    )
+    return _call(read, value, _initialised(decl, value), why)
 
 
 def _is_plain(kind: Type) -> bool:
-    """Can a variable of the type be declared without a value, and assigned later?"""
-    is_sized = kind.get_canonical().kind not in (TypeKind.VARIABLEARRAY, TypeKind.INCOMPLETEARRAY)
-    return is_sized and not kind.is_const_qualified() and not any(word in kind.spelling for word in _UNNAMED)
+    """Can a variable of the type be declared in front of the loops without a value, and be assigned in them?"""
+    is_named = not any(word in kind.spelling for word in _UNNAMED)
+    return is_named and not _VARIABLE.search(kind.get_canonical().spelling) and _is_assignable(kind)
+
+
+def _is_assignable(kind: Type) -> bool:
+    """May values be assigned to all of it, which a restrict pointer of a longer life must not have?"""
+    kind = kind.get_canonical()
+    if kind.kind == TypeKind.CONSTANTARRAY:
+        return _is_assignable(kind.element_type)
+    is_fixed = kind.is_const_qualified() or kind.is_restrict_qualified()
+    members = kind.get_fields() if kind.kind == TypeKind.RECORD else ()
+    return not is_fixed and all(_is_assignable(member.type) for member in members)
+
+
+def _initialised(decl: Node, value: Node, also: Node | None = None) -> _Form:
+    is_list = value.kind == CursorKind.INIT_LIST_EXPR
+    before, behind = (f"(__typeof__({decl.type.spelling}))", ";") if is_list else ("(", ");")
+    return _Form(f"{decl.spelling} = {before}", behind, also)
 
 
 @dataclass(frozen=True)
 class _Form:
     """What a macro does with a text."""
 
-    does: str
-    also: Node | None = None  # a number that it sets beside those that the text does
+    before: str = ""
+    behind: str = ";"
+    also: Node | None = None  # a number that it declares, beside those that the text sets
     result: str = "0LL"
 
 
@@ -106,23 +122,29 @@ def _call(read: Expressions, node: Node, form: _Form, why: InputError) -> tuple[
     arguments: list[Expr] = []
     for decl in named.values():
         _require_one(read, decl, why)
-        if _is_of_own_loop(read, decl):
-            names.append(f"{decl.type.get_canonical().spelling} {decl.spelling}; ")
+        is_of_loop, kind = _is_of_own_loop(read, decl), decl.type.get_canonical().spelling
+        value = None if is_of_loop else _given(read, decl, key(decl) in changed, why)
+        if value is None and not is_of_loop:
             continue
-        if (value := _given(read, decl, key(decl) in changed, why)) is None:
+        if any(word in kind for word in _UNNAMED):
+            raise why
+        if value is None:
+            names.append(f"{kind} {decl.spelling}; ")
             continue
-        arguments.append(value)
-        kind = decl.type.get_canonical().spelling
-        given = variables.own(f"{decl.spelling}_given")  # the nest may have its own variable of that name
-        before.append(f"{kind} {given} = ({{}}); ")
-        names.append(f"{kind} {decl.spelling} = {given}; ")
+        if form.also is not None and key(decl) == key(form.also):
+            names.append(f"{kind} {decl.spelling}; ")
+        else:
+            arguments.append(value)
+            given = variables.own(f"{decl.spelling}_given")  # the nest may have its own variable of that name
+            before.append(f"{kind} {given} = ({{}}); ")
+            names.append(f"{kind} {decl.spelling} = {given}; ")
         if key(decl) in changed:
             place = variables.own(f"{decl.spelling}_set")
             opaque.declared[place] = f"{kind} {place};"
             after.append(f"{place} = {decl.spelling}; ")
             back.append((decl, place))
     read.outside = read.outside or variables.own("outside")
-    does = form.does.replace("TEXT", text).replace("{", "{{").replace("}", "}}")
+    does = f"{form.before}{text}{form.behind}".replace("{", "{{").replace("}", "}}")
     name = variables.own(f"statement_{len(read.macros) + 1}")
     does = f"{''.join((*before, *names))}{does} {''.join(after)}{form.result};"
     read.macros[name] = len(arguments), f"(__extension__ ({{{{ {does} }}}}))"
@@ -158,7 +180,7 @@ def _given(read: Expressions, decl: Decl, is_changed: bool, why: InputError) -> 
         raise Kept(decl)
     if dtype is None or is_exposed or not (is_own or key(decl) in variables.written):
         return None
-    if "(" in decl.type.get_canonical().spelling or (is_changed and decl.type.is_const_qualified()):
+    if is_changed and decl.type.is_const_qualified():
         raise why
     return Load(read.scalar(decl, dtype).name, (), dtype)
 

@@ -22,8 +22,8 @@ _OUT = (
     *(CursorKind.ADDR_LABEL_EXPR, CursorKind.ASM_STMT, CursorKind.MS_ASM_STMT, CursorKind.COMPOUND_LITERAL_EXPR),
 )
 _CASES = (CursorKind.CASE_STMT, CursorKind.DEFAULT_STMT)
-_RETURN_TWICE = {"setjmp", "_setjmp", "__sigsetjmp", "sigsetjmp", "vfork", "alloca", "__builtin_alloca"}
-_RETURN_TWICE |= {"__builtin_setjmp", "getcontext", "__builtin_va_start", "__builtin_va_arg"}
+_IN_PLACE = {"vfork", "getcontext", "__builtin_va_start", "__builtin_va_arg"}
+_SPECIAL = ("setjmp", "alloca")  # in the names of functions that return twice, or whose memory is the function's
 _BEHIND = {";", "}", ")", ","}
 _NEVER = {"#", "##", "%:", "_Pragma", "__pragma", "__LINE__", "__COUNTER__"}
 _OPENING, _CLOSING = {"(": ")", "[": "]", "{": "}"}, {")", "]", "}"}
@@ -41,7 +41,7 @@ def text_of(source: Source, node: Node, parent: Node | None, siblings: Sequence[
         return None
     if parent is not None and begin.offset <= parent.extent.start.offset and parent.extent.end.offset <= end.offset:
         return None
-    return _on_one_line(source, begin.offset, end.offset)
+    return _on_one_line(source, begin.offset, end.offset, ends=node.kind.is_statement())
 
 
 def _is_here(source: Source, place: SourceLocation) -> bool:
@@ -51,13 +51,14 @@ def _is_here(source: Source, place: SourceLocation) -> bool:
 def _has_no_copy(part: Node) -> bool:
     """May it be there once, and in a function alone?"""
     if part.kind == CursorKind.CALL_EXPR:
-        return part.spelling in _RETURN_TWICE
+        return part.spelling in _IN_PLACE or any(word in part.spelling for word in _SPECIAL)
     is_static = part.kind == CursorKind.VAR_DECL and part.storage_class in (StorageClass.STATIC, StorageClass.EXTERN)
     return part.kind in _OUT or is_static
 
 
-def _on_one_line(source: Source, begin: int, end: int) -> str | None:
-    """None for directives, brackets that do not match, and what begins or ends inside of a token."""
+def _on_one_line(source: Source, begin: int, end: int, *, ends: bool) -> str | None:
+    """None for directives, brackets that do not match, and what begins or ends inside of a token. Is it a text that
+    `ends` by itself, as a block does?"""
     tokens = _tokens(source, begin, min(end + 1000, len(source.data)))
     try:
         words = [(token.spelling, token.extent.start.offset, token.extent.end.offset) for token in tokens]
@@ -67,7 +68,8 @@ def _on_one_line(source: Source, begin: int, end: int) -> str | None:
     after = next((text for text, at, _ in words if at >= end), "")
     if not inside or inside[0][1] != begin or inside[-1][2] != end:
         return None
-    if after not in _BEHIND and not (inside[-1][0] in (")", "}", ";") and (after.isidentifier() or after == "")):
+    is_end = ends and inside[-1][0] in (")", "}", ";") and (after.isidentifier() or after == "")
+    if after not in _BEHIND and not is_end:
         return None
     text, last, open_ = "", begin, list[str]()
     for word, at, to in inside:
