@@ -61,7 +61,7 @@ def test_constraints_read_as_they_are_written():
         'together("S*", depth=2)',
         'tile_sizes("S", (32, 0))',
     ]
-    assert [str(eval(text, vars(ps).copy())) for text in texts] == texts
+    assert [str(eval(text, {name: getattr(ps, name) for name in ps.__all__})) for text in texts] == texts
 
 
 def test_the_factors_of_a_row():

@@ -110,7 +110,7 @@ def strides(script: Script) -> None:
             names = names_of(band.members)
             why = "its iterations touch neighbors in memory"
             name = script.pick(f"innermost.{names[0]}", names[best], names, why)
-            script.reorder([*(each for each in names if each != name), name])
+            script.reorder([*(each for each in names if each != name), *([name] if name else [])])
 
 
 def fuse_tiles(script: Script) -> None:

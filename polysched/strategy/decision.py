@@ -29,7 +29,7 @@ class Decision:
     def or_else(self, value: Any) -> Decision:
         """The same choice with another value; InputError if it can have no such one."""
         is_one = type(value) is type(self.value)
-        if not is_one or not (value in self.candidates or (type(value) is int and value >= 0)):
+        if not is_one or not (value in self.candidates or value == "" or (type(value) is int and value >= 0)):
             kind = "an integer of zero or more, such as" if type(self.value) is int else "one of"
             raise InputError(
                 f"{self.key} cannot be {value!r}", hint=f"{kind} {', '.join(map(repr, self.candidates))}"

@@ -91,7 +91,7 @@ def _decided(script: Script, found: Warps) -> tuple[WarpTile, bool]:
     """The tile as the user wants it, and whether one chunk has all terms."""
     tiles = {str(each): each for each in WARP_TILES[found.instruction.factor.name]}
     why = "of a block by of a warp: most of it is of use, and most multiprocessors have one"
-    tile = tiles[script.pick(f"warps.{found.statement}", str(found.tile), (*tiles,), why)]
+    tile = tiles.get(script.pick(f"warps.{found.statement}", str(found.tile), (*tiles,), why), found.tile)
     terms, least = extent(found.terms, script.scop.domain), 2 * found.instruction.terms
     is_one_chunk = terms is not None and terms <= tile.chunk and terms % least == 0
     if not is_one_chunk:

@@ -60,8 +60,9 @@ def test_where_the_iterator_is_a_subscript_nothing_is_asked_of_the_nest(monkeypa
 
     monkeypatch.setattr(file, "extract", asked)
     assert_contracts(sums())
+    contract(sums(store(B, (i,), load(S, sub(i, 1)))))  # of two subscripts comes no scalar
     with pytest.raises(AssertionError):
-        contract(sums(store(B, (i,), load(S, sub(i, 1)))))
+        contract(nest("f", "n", [B], Alloc(S), loop("i", 0, n, store(S, (0,), 1.0), store(B, (i,), load(S, 0)))))
 
 
 def test_without_temporaries_the_same_function_comes_back():

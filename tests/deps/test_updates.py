@@ -83,6 +83,34 @@ def test_only_one_operation_on_integers_commutes_with_itself(dtype):
                 done.distribute("i")
 
 
+@ps.nest
+def crossed(A: ps.i32["m", 64], B: ps.i32["m", 64], C: ps.i32["m", 64], m: ps.size):
+    for r in range(m):
+        for i in range(64):
+            A[r, i] = max(A[r, i], B[r, i])
+        for j in range(64):
+            A[r, 63 - j] = max(A[r, 63 - j], C[r, j])
+
+
+def test_threads_of_a_block_wait_between_updates_that_commute():
+    done = ps.Schedule(crossed).bind("r", "block.x").bind("i", "thread.x").bind("j", "thread.x").map("cuda")
+    kernel = ps.optimize(crossed, "cuda", schedule=done)
+    assert kernel.source.text.count("__syncthreads();") == 1
+    kernel.verify(m=3)
+
+
+@ps.nest
+def scores(a: ps.i32["n"], b: ps.i32["m"], H: ps.i32["n + 1", "m + 1"], best: ps.i32[1], n: ps.size, m: ps.size):
+    for i in range(n):
+        for j in range(m):
+            H[i + 1, j + 1] = max(H[i, j] + a[i] * b[j], H[i, j + 1] - 1, H[i + 1, j] - 1, 0)
+            best[0] = max(best[0], H[i + 1, j + 1])
+
+
+def test_updates_that_commute_join_no_loops_that_are_parallel_without_them():
+    assert "pragma omp parallel" in str(ps.optimize(scores).source)
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_random_updates_compute_the_same_bits(seed):
     """Backwards, too, where loops are said to be parallel or on lanes: two threads never update one element."""
