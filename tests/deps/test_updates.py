@@ -1,3 +1,4 @@
+# ruff: noqa: F821 - the annotations of nests name sizes by texts
 """Updates of integers commute, across statements: random nests of them compute the same bits, backwards, too."""
 
 import random
