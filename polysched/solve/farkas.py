@@ -84,10 +84,11 @@ class Edge:
         return bool((self.cone @ difference >= 0).all() and (self.cone @ -difference >= 0).all())
 
 
-def edges(scop: Scop, dependences: Dependences) -> tuple[Edge, ...]:
-    """The pieces of all dependences between instances, within the scop's context."""
+def edges(scop: Scop, dependences: Dependences, *, free: bool = False) -> tuple[Edge, ...]:
+    """The pieces of all dependences between instances, within the scop's context; with `free`, updates that commute
+    need no order."""
     space = parameter_space(scop, dependences)
-    required = {id(d) for d in dependences.scheduled}
+    required = {id(d) for d in (dependences.ordered if free else dependences.scheduled)}
     return tuple(
         Edge(dependence, piece, id(dependence) in required)
         for dependence in dependences.of("flow", "anti", "output")

@@ -115,7 +115,12 @@ def _climb(rung: Rung, scop: Scop, dependences: Dependences, options: Options, d
     with isl.within(share.left, options.isl_operations):
         match rung:
             case "pluto" | "pluto per SCC":
-                return _pluto(rung, scop, dependences, options, share)
+                try:
+                    return _pluto(rung, scop, dependences, options, share)
+                except Contradiction:
+                    if dependences.ordered == dependences.scheduled:
+                        raise
+                    return _pluto(rung, scop, dependences, options, share, free=True)  # as constraints ask for
             case "isl":
                 return Scheduled(tree=isl_schedule(scop, dependences, share), rung=rung)
             case "source order with parallel loops found":
@@ -137,14 +142,16 @@ def _contradiction(
     return None
 
 
-def _pluto(rung: Rung, scop: Scop, dependences: Dependences, options: Options, deadline: Deadline) -> Scheduled:
+def _pluto(
+    rung: Rung, scop: Scop, dependences: Dependences, options: Options, deadline: Deadline, *, free: bool = False
+) -> Scheduled:
     per_component = rung == "pluto per SCC"
     search = BandSearch(form=_form(scop, dependences, options), solver=options.solver, deadline=deadline)
     policy = "none" if per_component else options.fusion
     fusion = Fusion(search=search, domain=scop.domain, policy=policy, is_lenient=per_component)
     builder = _Builder(scop=scop, fusion=fusion)
     found: Found = {s.name: () for s in scop.statements}
-    order = builder.order(tuple(found), edges(scop, dependences), found)
+    order = builder.order(tuple(found), edges(scop, dependences, free=free), found)
     if per_component and not builder.solves:
         raise BudgetExceeded("no component was scheduled in time")
     return Scheduled(
