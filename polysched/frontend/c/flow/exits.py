@@ -16,10 +16,12 @@ from dataclasses import dataclass, field, replace
 
 from clang.cindex import CursorKind
 
+from polysched.errors import Loc
 from polysched.frontend.c.file.clang import Node, children
 from polysched.ir.build import branch
 from polysched.ir.dtypes import boolean
-from polysched.ir.nodes import For, If, Load, Stmt, Store
+from polysched.ir.node import loaded
+from polysched.ir.nodes import Alloc, Array, Const, For, If, Load, Stmt, Store
 
 _LOOPS = (CursorKind.FOR_STMT, CursorKind.WHILE_STMT, CursorKind.DO_STMT)
 _BREAK, _CONTINUE = (CursorKind.BREAK_STMT,), (CursorKind.CONTINUE_STMT,)
@@ -39,8 +41,24 @@ class Exits:
     left: list[str] = field(default_factory=list)  # the flags that the statements so far may have set to false
 
 
+    def returned(self, inner: Exits) -> None:
+        """Notes that what ran inside, with exits of its own, may have left the function."""
+        if self.back is not None and self.back in inner.left:
+            self.left.append(self.back)
+
+
 def flag_is_set(flag: str) -> Load:
     return Load(flag, (), boolean)
+
+
+def set_flag(name: str, loc: Loc) -> tuple[Stmt, ...]:
+    """Declares the flag, which is true then."""
+    return Alloc(Array(name, boolean, (), "private"), loc), Store(name, (), Const(True, boolean), loc)
+
+
+def with_flag(body: tuple[Stmt, ...], flag: str, loc: Loc) -> tuple[Stmt, ...]:
+    """The body after its flag is set, or without the flag where nobody reads it."""
+    return (*set_flag(flag, loc), *body) if flag in loaded(body) else without(body, flag)
 
 
 def without(body: tuple[Stmt, ...], flag: str) -> tuple[Stmt, ...]:

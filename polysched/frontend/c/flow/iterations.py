@@ -15,20 +15,19 @@ from typing import Protocol
 
 from clang.cindex import CursorKind
 
-from polysched.errors import Loc
 from polysched.frontend.c.expressions import Expressions
 from polysched.frontend.c.file.clang import Node, children, constant
 from polysched.frontend.c.file.heads import Head, Start, head_of
 from polysched.frontend.c.file.names import Decl, key
 from polysched.frontend.c.file.source import Source
-from polysched.frontend.c.flow.exits import Exits, breaks, continues, flag_is_set, returns, without
+from polysched.frontend.c.flow.exits import Exits, breaks, continues, flag_is_set, returns, set_flag, with_flag
 from polysched.frontend.c.flow.finals import final_value
 from polysched.frontend.c.loops import no_range, range_of
 from polysched.frontend.c.opaque.endless import endless, parts_of
 from polysched.frontend.c.types import converted
 from polysched.frontend.c.variables import Variables
 from polysched.ir.build import conjunction
-from polysched.ir.dtypes import boolean, i64
+from polysched.ir.dtypes import i64
 from polysched.ir.effects import may_change
 from polysched.ir.node import substitute
 from polysched.ir.node import walk as walk_ir
@@ -132,16 +131,14 @@ def _iteration(
     with reader.read.given(goes) if tests else nullcontext():
         body = reader.block([node])
         if on:
-            is_read = any(isinstance(part, Load) and part.array == on for part in walk_ir(body))
-            body = (*_flag(on, loc), *body) if is_read else without(body, on)
+            body = with_flag(body, on, loc)
         if head.after and not set(tests).isdisjoint(reader.exits.left):
             body = (*body, If(goes, reader.block(head.after), (), loc))
         else:
             body = (*body, *reader.block(head.after))
-    if around.back in reader.exits.left:
-        around.left.append(str(around.back))
+    around.returned(reader.exits)
     reader.exits = around
-    return (_flag(going, loc) if going else ()), ((If(goes, body, (), loc),) if tests else body)
+    return (set_flag(going, loc) if going else ()), ((If(goes, body, (), loc),) if tests else body)
 
 
 def _require_plain(reader: Reader, start: Start) -> None:
@@ -197,7 +194,3 @@ def _ascending(loop: For) -> tuple[For, Expr]:
         count = Binary("floordiv", Binary("+", count, Const(size - 1)), Const(size))
     steps: Expr = Var(loop.var) if size == 1 else Binary("*", Var(loop.var), Const(size))
     return replace(loop, lo=Const(0), hi=count, step=1), Binary("-", loop.lo, steps)
-
-
-def _flag(name: str, loc: Loc) -> tuple[Stmt, ...]:
-    return Alloc(Array(name, boolean, (), "private"), loc), Store(name, (), Const(True, boolean), loc)

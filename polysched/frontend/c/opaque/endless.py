@@ -18,12 +18,10 @@ from typing import Protocol
 
 from clang.cindex import CursorKind, TokenKind
 
-from polysched.errors import Loc
 from polysched.frontend.c.expressions import Expressions
 from polysched.frontend.c.file.clang import Node, children
-from polysched.frontend.c.flow.exits import Exits, continues, flag_is_set, without
+from polysched.frontend.c.flow.exits import Exits, continues, flag_is_set, set_flag, with_flag
 from polysched.ir.dtypes import boolean
-from polysched.ir.node import loaded
 from polysched.ir.nodes import ENDLESS, Alloc, Array, Const, Expr, For, If, Load, Stmt, Store
 
 
@@ -102,17 +100,16 @@ def endless(reader: Reader, loop: Node, parts: Parts) -> tuple[Stmt, ...]:
             body = (*body, *_if_left(reader, going, asked))
         else:
             body = _asked(reader, parts, lambda: _iteration(reader, parts, on), ended)
-    if around.back in reader.exits.left:
-        around.left.append(str(around.back))
+    around.returned(reader.exits)
     reader.exits, read.where = around, outside
-    return (*before, *_flag(going, loc), replace(counted, body=(If(flag_is_set(going), body, (), loc),)))
+    return (*before, *set_flag(going, loc), replace(counted, body=(If(flag_is_set(going), body, (), loc),)))
 
 
 def _iteration(reader: Reader, parts: Parts, on: str | None) -> tuple[Stmt, ...]:
     """The body of the loop, and its step."""
     body = reader.block([parts.body])
     if on is not None:
-        body = (*_flag(on, reader.read.source.loc(parts.body)), *body) if on in loaded(body) else without(body, on)
+        body = with_flag(body, on, reader.read.source.loc(parts.body))
     step = reader.block([parts.change]) if parts.change is not None else ()
     return (*body, *_if_left(reader, str(reader.exits.going), step))
 
@@ -138,7 +135,3 @@ def _asked(
     with read.given(cond):
         done = then()
     return (*before, If(cond, done, other, loc))
-
-
-def _flag(name: str, loc: Loc) -> tuple[Stmt, ...]:
-    return Alloc(Array(name, boolean, (), "private"), loc), Store(name, (), Const(True, boolean), loc)

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 
 from polysched.deps.arrivals import told_apart
-from polysched.deps.dataflow import sources
+from polysched.deps.dataflow import Source, sources
 from polysched.deps.values import require_exact
 from polysched.errors import BudgetExceeded, IllegalSchedule, InputError
 from polysched.ir.build import floormod
@@ -147,16 +147,20 @@ class Step:
 
     def _fed_inside(self, access: Access) -> isl.Set:
         """The instances that read by the access what their own iteration wrote."""
-        number = self.statement.reads.index(access)
+        name, number = self.statement.name, self.statement.reads.index(access)
+        own = (s.instances for s in self._sources if s.reader == s.writer == name and s.read == number)
+        nothing = self.domain.subtract(self.domain)
+        return reduce(isl.Set.union, (each.intersect(self.together).domain() for each in own), nothing)
+
+    @cached_property
+    def _sources(self) -> Sequence[Source]:
+        """Who writes what each access of the array reads."""
         try:
             apart = told_apart(self.scop, self.draft.nested)
             require_exact(apart, self.wide.name)
-            found = sources(apart, self.wide.name)
+            return sources(apart, self.wide.name)
         except (BudgetExceeded, IllegalSchedule) as error:
             raise IllegalSchedule(f"{self.what}: {error}") from error
-        own = (s.instances for s in found if s.reader == s.writer == self.statement.name and s.read == number)
-        nothing = self.domain.subtract(self.domain)
-        return reduce(isl.Set.union, (each.intersect(self.together).domain() for each in own), nothing)
 
     def _place_of(self, made: isl.Set) -> Place:
         """Copies of what these instances write."""
